@@ -1,0 +1,99 @@
+// Package event is the one stream that panes, headless output, tests and traces
+// are projections of.
+//
+// A journal event is appended by the store in the transaction that changes the
+// state it tells of, and published on the Bus after the commit. Ephemeral events
+// (token deltas, span progress) go over the bus only and have no sequence number.
+package event
+
+import "time"
+
+// Type names what happened. The set is closed: see All.
+type Type string
+
+// Journal event types.
+const (
+	Notice                 Type = "notice"
+	Recovery               Type = "recovery"
+	Health                 Type = "health"
+	Skip                   Type = "skip"
+	EvalsetCapture         Type = "evalset_capture"
+	Regression             Type = "regression"
+	RuleAdd                Type = "rule_add"
+	RulePromote            Type = "rule_promote"
+	RuleRetire             Type = "rule_retire"
+	RuleRestore            Type = "rule_restore"
+	ScopeIndexRegenerated  Type = "scope_index_regenerated"
+	Validation             Type = "validation"
+	ValidationRoundStarted Type = "validation_round_started"
+	ValidationCandidate    Type = "validation_candidate_started"
+	ValidationReplayCase   Type = "validation_replay_case"
+	ValidationVerdict      Type = "validation_verdict"
+	ValidationRoundEnded   Type = "validation_round_finished"
+	RepairStarted          Type = "repair_started"
+	RepairModelTurn        Type = "repair_model_turn"
+	RepairToolCall         Type = "repair_tool_call"
+	RepairCandidateAdded   Type = "repair_candidate_added"
+	RepairNoticeResolved   Type = "repair_notice_resolved"
+	RepairCompleted        Type = "repair_completed"
+	RepairDuplicate        Type = "repair_duplicate"
+	RepairAlreadyCovered   Type = "repair_already_covered"
+	RepairNoProposal       Type = "repair_no_proposal"
+	RepairUnactionable     Type = "repair_unactionable"
+	RepairTimedOut         Type = "repair_timed_out"
+	RepairFailed           Type = "repair_failed"
+	ImportFinished         Type = "import_finished"
+	AgentStarted           Type = "agent_started"
+	AgentExited            Type = "agent_exited"
+	TurnReplayed           Type = "turn_replayed"
+	CaseProtected          Type = "case_protected"
+	CaseRemoved            Type = "case_removed"
+	SessionRemoved         Type = "session_removed"
+	NoticeResumed          Type = "notice_resumed"
+	NoticeAcknowledged     Type = "notice_acknowledged"
+	BudgetStopped          Type = "budget_stopped"
+	StoreQuarantined       Type = "store_quarantined"
+	PatchStarted           Type = "patch_started"
+	PatchProved            Type = "patch_proved"
+	PatchPacket            Type = "patch_packet"
+	PatchDriven            Type = "patch_driven"
+	PatchRouted            Type = "patch_routed"
+	PatchFinished          Type = "patch_finished"
+)
+
+// Ephemeral event types: bus only.
+const (
+	SpanProgress Type = "span_progress" // Data: a trace.Span, an upsert by id
+	RepairDelta  Type = "repair_delta"  // Data: a Delta of streamed text, reasoning or arguments
+	StepWaiting  Type = "step_waiting"  // the stepper holds a checkpoint
+)
+
+// Event is one entry of the stream. Journal events carry ids, kinds, counts,
+// scopes and reasons; never prompts, credentials, provider bodies or unbounded text.
+type Event struct {
+	// Seq is the journal sequence number, 1 for the first; 0 for ephemeral events.
+	Seq       uint64    `json:"seq,omitempty"`
+	At        time.Time `json:"at"`
+	Type      Type      `json:"type"`
+	SessionID string    `json:"session_id,omitempty"`
+	TurnIndex *int      `json:"turn_index,omitempty"`
+	NoticeID  string    `json:"notice_id,omitempty"`
+	EpisodeID string    `json:"episode_id,omitempty"`
+	RuleID    string    `json:"rule_id,omitempty"`
+	CaseID    string    `json:"case_id,omitempty"`
+	RunID     string    `json:"run_id,omitempty"`
+	// Data holds the rest, by name. Values are JSON-encodable.
+	Data map[string]any `json:"data,omitempty"`
+}
+
+// Turn returns a pointer to i, for Event.TurnIndex.
+func Turn(i int) *int { return &i }
+
+// Ephemeral reports whether the event exists on the bus only.
+func (e Event) Ephemeral() bool {
+	switch e.Type {
+	case SpanProgress, RepairDelta, StepWaiting:
+		return true
+	}
+	return false
+}

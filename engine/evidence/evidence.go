@@ -1,0 +1,126 @@
+// Package evidence holds cases, their replays and verdicts, and the pure rules
+// that decide a candidate.
+package evidence
+
+import (
+	"encoding/json"
+	"time"
+
+	"vise/engine/trace"
+)
+
+// Kind of a case.
+type Kind string
+
+// A failure is a captured breach; a win is protected against collateral damage.
+const (
+	Failure Kind = "failure"
+	Win     Kind = "win"
+)
+
+// Case is a scenario that can be run again: the user inputs of a session up to
+// and including the turn it is about.
+type Case struct {
+	ID        string             `json:"id"`
+	CreatedAt string             `json:"created_at"` // RFC 3339, compared as text
+	SessionID string             `json:"session_id"`
+	TurnIndex int                `json:"turn_index"`
+	Kind      Kind               `json:"kind"`
+	Signature []string           `json:"signature"` // sorted signatures
+	Baseline  map[string]float64 `json:"baseline_scores"`
+	// Input is nil when the case cannot be replayed.
+	Input *Input `json:"replay_input,omitempty"`
+	Notes string `json:"notes,omitempty"`
+}
+
+// Input is what a replay feeds the agent.
+type Input struct {
+	Turns       []string          `json:"turns"`
+	TaskSummary string            `json:"task_summary,omitempty"`
+	ScopeHints  []trace.ScopeHint `json:"scope_hints,omitempty"`
+	// Digest of Turns: two cases with equal digests are one case.
+	Digest string `json:"digest"`
+	// Raw is set instead of Turns by hosts that keep their own payload.
+	Raw json.RawMessage `json:"raw,omitempty"`
+}
+
+// Job is one self-contained replay: bytes in, bytes out; a worker never opens the store.
+type Job struct {
+	RunID  string `json:"run_id"`
+	CaseID string `json:"case_id"`
+	// RuleID is the candidate that becomes visible; "" = control arm.
+	RuleID  string        `json:"rule_id,omitempty"`
+	Arm     string        `json:"arm"` // control | treatment
+	Input   Input         `json:"input"`
+	Seed    string        `json:"seed"` // VISE_RUN_SEED
+	Timeout time.Duration `json:"timeout"`
+	EnvWait time.Duration `json:"env_wait"`
+}
+
+// Run is the result of a Job.
+type Run struct {
+	RunID   string        `json:"run_id"`
+	Session trace.Session `json:"session"`
+	Turns   []trace.Turn  `json:"turns"`
+	// Read lists the rule ids whose text the agent was handed in this run, sorted.
+	Read []string `json:"read"`
+	// Started reports that the agent signalled that execution began.
+	Started bool          `json:"started"`
+	Usage   trace.Usage   `json:"usage"`
+	Elapsed time.Duration `json:"elapsed"`
+	// Infrastructure names why the run says nothing about the agent: timeout,
+	// agent_exited, start_failed, provider, cancelled. "" = it counts.
+	Infrastructure string `json:"infrastructure,omitempty"`
+	Error          string `json:"error,omitempty"`
+}
+
+// CaseResult is one replayed case inside a verdict.
+type CaseResult struct {
+	CaseID string `json:"case_id"`
+	RunID  string `json:"run_id"`
+	Kind   Kind   `json:"kind"`
+	// Status: improved, no_gain, regressed, unchanged, inconclusive, candidate_not_exercised, env_wait_timeout.
+	Status         string             `json:"status"`
+	Reason         string             `json:"reason,omitempty"`
+	Baseline       map[string]float64 `json:"baseline"`
+	Scores         map[string]float64 `json:"scores"`
+	Deltas         map[string]float64 `json:"deltas"`
+	Target         string             `json:"target,omitempty"`
+	Read           bool               `json:"read"`
+	Infrastructure string             `json:"infrastructure,omitempty"`
+	Usage          trace.Usage        `json:"usage"`
+	ElapsedMS      int64              `json:"elapsed_ms"`
+}
+
+// Outcome of a verdict.
+type Outcome string
+
+// The outcomes. Pending verdicts carry a PendingReason.
+const (
+	Promote      Outcome = "promote"
+	Retire       Outcome = "retire"
+	PendingStill Outcome = "pending"
+)
+
+// Verdict says what evidence decided about a rule, and how it was reached.
+type Verdict struct {
+	ID        string    `json:"id"`
+	RuleID    string    `json:"rule_id"`
+	At        time.Time `json:"at"`
+	Outcome   Outcome   `json:"outcome"`
+	Validator string    `json:"validator"` // replay | forward_trial
+	Evidence  string    `json:"evidence"`  // seed | deterministic | paired | weak
+	Reason    string    `json:"reason"`
+	// PendingReason: trial_in_progress, no_matching_replayable_case, replay_inconclusive,
+	// candidate_not_exercised, env_wait_timeout, round_budget_exhausted.
+	PendingReason string       `json:"pending_reason,omitempty"`
+	Cases         []CaseResult `json:"cases"`
+	TrialRate     *float64     `json:"trial_rate,omitempty"`
+	BaselineRate  *float64     `json:"baseline_rate,omitempty"`
+	Attempt       int          `json:"attempt"`
+	Excluded      int          `json:"excluded"` // infrastructure results
+	Usage         trace.Usage  `json:"usage"`
+	Agent         string       `json:"agent,omitempty"`
+	EvaluatedBy   string       `json:"evaluated_by,omitempty"`
+	Applied       bool         `json:"applied"`
+}
