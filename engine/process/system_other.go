@@ -1,0 +1,22 @@
+//go:build unix && !linux
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// groupAttr makes the child lead a group. There is no parent-death signal
+// here: after a crash of ours the child ends when its input does, or by Reap.
+func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// reap waits for the child and kills what is left of its group.
+func reap(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	killGroup(cmd.Process.Pid, syscall.SIGKILL)
+	return err
+}
+
+// killHolders knows no way to find them here.
+func killHolders(...uint64) []int { return nil }

@@ -1,0 +1,217 @@
+// Package driver is what every way of running an agent has in common: how it
+// is configured, how a turn is asked for, how a failure is told. The drivers
+// themselves are subpackages; acp speaks the Agent Client Protocol.
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"vise/engine/process"
+	"vise/engine/trace"
+)
+
+// Defaults of Config, as the manual of the configuration gives them.
+const (
+	DefaultTurnTimeout  = 5 * time.Minute
+	DefaultIdleTimeout  = 60 * time.Second
+	DefaultStartTimeout = 30 * time.Second
+	DefaultCancelGrace  = 2 * time.Second
+	DefaultMaxLine      = 32 << 20 // bytes of one message
+	DefaultMaxTurn      = 64 << 20 // bytes of text kept of one turn
+	DefaultMaxSpans     = 50_000   // spans kept of one turn
+)
+
+// Config says how to run one agent for one session.
+type Config struct {
+	// Command is the agent's argument list; Dir its working directory (made
+	// absolute); Env its whole environment.
+	Command []string
+	Dir     string
+	Env     []string
+	// MCP are the servers the agent is told of.
+	MCP []MCPServer
+	// Preamble goes in front of the session's first prompt and nowhere else;
+	// it is no part of the recorded input.
+	Preamble string
+	// Permissions answers what the agent asks leave for; the zero value is Workspace.
+	Permissions Policy
+	// TurnTimeout bounds a turn, IdleTimeout the silence within one,
+	// StartTimeout everything up to the open session, CancelGrace what a
+	// cancelled agent gets before its group is ended.
+	TurnTimeout  time.Duration
+	IdleTimeout  time.Duration
+	StartTimeout time.Duration
+	CancelGrace  time.Duration
+	// Log receives the agent's standard error and stray lines of its standard output.
+	Log io.Writer
+	// OnSpan is called for every change of a span, in order, from one
+	// goroutine, once per message of the agent: a slow OnSpan slows the agent
+	// down, and nothing is lost. The same ID means the same span.
+	OnSpan func(turn int, s trace.Span)
+	// OnProcess is told of the started process before anything is sent to it.
+	OnProcess func(process.Record)
+	// Meta is handed to the agent with the new session, under "_meta".
+	Meta map[string]any
+	// Now is the clock of the spans; nil means time.Now.
+	Now func() time.Time
+	// MaxLine bounds one message of the agent, MaxTurn the text and MaxSpans
+	// the spans kept of one turn.
+	MaxLine  int
+	MaxTurn  int
+	MaxSpans int
+	// SessionID is our id of the session; the trace of turn i is SessionID.i.
+	SessionID string
+}
+
+// WithDefaults fills in what is not set.
+func (c Config) WithDefaults() Config {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	set(&c.TurnTimeout, DefaultTurnTimeout)
+	set(&c.IdleTimeout, DefaultIdleTimeout)
+	set(&c.StartTimeout, DefaultStartTimeout)
+	set(&c.CancelGrace, DefaultCancelGrace)
+	if c.Permissions == "" {
+		c.Permissions = Workspace
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = io.Discard
+	}
+	if c.OnSpan == nil {
+		c.OnSpan = func(int, trace.Span) {}
+	}
+	for _, n := range []struct {
+		p *int
+		v int
+	}{{&c.MaxLine, DefaultMaxLine}, {&c.MaxTurn, DefaultMaxTurn}, {&c.MaxSpans, DefaultMaxSpans}} {
+		if *n.p <= 0 {
+			*n.p = n.v
+		}
+	}
+	return c
+}
+
+// MCPServer is a tool server the agent is told of. Agents that speak MCP over
+// HTTP get URL and Token; the others get Command, a bridge on standard input
+// and output, with Env ("NAME=value") added to its environment.
+type MCPServer struct {
+	Name    string
+	URL     string
+	Token   string
+	Command []string
+	Env     []string
+}
+
+// Info describes the agent and counts what it said beyond its answers.
+type Info struct {
+	Agent    string `json:"agent,omitempty"`
+	Version  string `json:"version,omitempty"`
+	Protocol int    `json:"protocol"`
+	// AgentSession is the agent's own id of the session.
+	AgentSession string `json:"agent_session,omitempty"`
+	// Capabilities as the agent announced them (JSON, bounded).
+	Capabilities string `json:"capabilities,omitempty"`
+	PID          int    `json:"pid"`
+	// Updates are all session updates; of these Late came after the end of
+	// their turn and were kept out of the next one, Unknown are of a kind we do
+	// not know. Stray are lines on standard output that are no messages.
+	Updates     int `json:"updates"`
+	Late        int `json:"late,omitempty"`
+	Unknown     int `json:"unknown,omitempty"`
+	Stray       int `json:"stray,omitempty"`
+	Permissions int `json:"permissions,omitempty"`
+}
+
+// Name is the agent's name and version in one word, for trace.Session.Agent.
+func (i Info) Name() string {
+	return strings.TrimSpace(i.Agent + " " + i.Version)
+}
+
+// Exit says how the agent's process ended.
+type Exit = process.Exit
+
+// Session is one conversation with a running agent. Prompt and Close are for
+// one goroutine; Info may be called from any.
+type Session interface {
+	Info() Info
+	// Prompt sends one user input and returns the turn. With an error the turn
+	// holds what had come until then; errors are of type *Error.
+	Prompt(ctx context.Context, index int, input string) (trace.Turn, error)
+	// Close ends the agent, politely first. It always ends, also when the agent does not answer.
+	Close(ctx context.Context) Exit
+}
+
+// Kind is the class of an Error.
+type Kind string
+
+// What can go wrong with an agent.
+const (
+	StartFailed Kind = "start_failed"  // the program could not be started
+	AgentExited Kind = "agent_exited"  // it ended, or closed its output, before it had answered
+	Timeout     Kind = "timeout"       // no answer within the time for a turn or the start
+	IdleTimeout Kind = "idle_timeout"  // nothing heard for too long within a turn
+	LineTooLong Kind = "line_too_long" // a message larger than we read
+	Protocol    Kind = "protocol"      // an answer that cannot be understood or used
+	Refused     Kind = "refused"       // the agent answered with an error
+	Cancelled   Kind = "cancelled"     // the caller's context ended
+)
+
+// Error is a failure of an agent, with what is known about its process.
+type Error struct {
+	Kind Kind
+	Op   string // what we were doing, as "prompt turn 3"
+	Err  error
+	// Exit is how the process ended, if it did; Stderr the end of what it wrote there.
+	Exit   string
+	Stderr string
+}
+
+// Error is one line: the operation, the cause, the exit and what to look at.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Op, e.Kind)
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.Exit != "" {
+		fmt.Fprintf(&b, " (agent: %s)", e.Exit)
+	}
+	if line := lastLine(e.Stderr); line != "" {
+		fmt.Fprintf(&b, "; it last wrote: %s", line)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of a driver's error; "" for any other error.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.LastIndexByte(s, '\n'); i >= 0 {
+		s = s[i+1:]
+	}
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:200]) + "..."
+	}
+	return s
+}
