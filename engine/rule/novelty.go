@@ -1,0 +1,226 @@
+package rule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"vise/engine/guard"
+)
+
+// Reasons why an existing rule covers a proposed one, in the order they are tried.
+const (
+	ExactText        = "exact_text"
+	NearDuplicate    = "near_duplicate_text"
+	CoveredSignature = "covered_failure_signature"
+	CoveredTags      = "covered_tags"
+	// RetiredText: a retired rule of the same wording. See Disproved.
+	RetiredText = "retired_text"
+)
+
+// Thresholds of the novelty check: similarity is Jaccard, containment is the
+// share of the smaller token set. They are those of the PandaProbe harness.
+const (
+	nearSimilarity       = 0.72
+	nearContainment      = 0.88
+	signatureSimilarity  = 0.30
+	signatureContainment = 0.55
+	tagSimilarity        = 0.40
+	tagContainment       = 0.65
+	// minContained is the smallest token set whose containment alone makes a
+	// duplicate: a rule of one or two words is contained in nearly everything.
+	minContained = 3
+)
+
+// stopWords carry no topic.
+var stopWords = wordSet("a an and as at be before by for from if in into is it of on only or the then to use when with task tasks workflow")
+
+// genericTags say how a rule came about, not what it is about.
+var genericTags = wordSet("active argument_correctness breach candidate coherence global provisional scoped task_completion tool_correctness trend")
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for w := range strings.FieldsSeq(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// Coverage is an existing rule that covers a proposal.
+type Coverage struct {
+	RuleID      string  `json:"rule_id"`
+	Status      Status  `json:"status"`
+	Reason      string  `json:"reason"`
+	Similarity  float64 `json:"similarity"`
+	Containment float64 `json:"containment"`
+}
+
+// wording is the text a rule says, whatever its spacing, case, composition and
+// final punctuation.
+func wording(text string) string {
+	s := guard.Collapse(guard.Fold(norm.NFC.String(text)))
+	return strings.TrimRight(s, ".!;, ")
+}
+
+// noveltyTokens are the tokens without stop words.
+func noveltyTokens(text string) map[string]bool {
+	set := tokenSet(text)
+	for w := range set {
+		if stopWords[w] {
+			delete(set, w)
+		}
+	}
+	return set
+}
+
+// measured is a rule prepared for comparison.
+type measured struct {
+	rule    Rule
+	wording string
+	tokens  map[string]bool
+	tags    map[string]bool
+}
+
+func measure(r Rule) measured {
+	m := measured{rule: r, wording: wording(r.Text), tokens: noveltyTokens(r.Text), tags: map[string]bool{}}
+	for _, t := range r.Tags {
+		if !genericTags[t] && !strings.Contains(t, ":") {
+			m.tags[t] = true
+		}
+	}
+	return m
+}
+
+func propose(r Rule) measured {
+	r.Tags = CleanTags(r.Tags)
+	return measure(r)
+}
+
+// Covers reports why an existing rule covers a proposed one ("" when it does
+// not), with similarity and containment of their tokens. Only equal wording
+// counts across scopes.
+func Covers(existing, proposed Rule) (reason string, similarity, containment float64) {
+	return covers(measure(existing), propose(proposed))
+}
+
+func covers(a, b measured) (reason string, similarity, containment float64) {
+	shared := overlap(a.tokens, b.tokens)
+	smaller := min(len(a.tokens), len(b.tokens))
+	if smaller > 0 {
+		similarity = float64(shared) / float64(len(a.tokens)+len(b.tokens)-shared)
+		containment = float64(shared) / float64(smaller)
+	}
+	switch {
+	case a.wording == b.wording:
+		reason = ExactText
+	case a.rule.Scope != b.rule.Scope:
+	case similarity >= nearSimilarity, containment >= nearContainment && smaller >= minContained:
+		reason = NearDuplicate
+	case (similarity >= signatureSimilarity || containment >= signatureContainment) &&
+		intersects(a.rule.FailureSignatures, b.rule.FailureSignatures):
+		reason = CoveredSignature
+	case (similarity >= tagSimilarity || containment >= tagContainment) && overlap(a.tags, b.tags) >= 2:
+		reason = CoveredTags
+	}
+	return reason, similarity, containment
+}
+
+func overlap(a, b map[string]bool) int {
+	if len(b) < len(a) {
+		a, b = b, a
+	}
+	n := 0
+	for k := range a {
+		if b[k] {
+			n++
+		}
+	}
+	return n
+}
+
+func intersects(a, b []string) bool {
+	return slices.ContainsFunc(a, func(s string) bool { return slices.Contains(b, s) })
+}
+
+// Covering returns the live rules that cover a proposal: candidates first, then
+// the newest, then in the order given (listing order). The first one is the rule
+// to point the proposer at.
+func Covering(rules []Rule, proposed Rule) []Coverage {
+	proposed.Scope = NormalizeScope(proposed.Scope)
+	p := propose(proposed)
+	type found struct {
+		Coverage
+		created string
+	}
+	var all []found
+	for _, r := range rules {
+		if !r.Live() {
+			continue
+		}
+		if reason, sim, cont := covers(measure(r), p); reason != "" {
+			all = append(all, found{Coverage{r.ID, r.Status, reason, sim, cont}, r.CreatedAt})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		if (a.Status == Candidate) != (b.Status == Candidate) {
+			if a.Status == Candidate {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.created, a.created)
+	})
+	out := make([]Coverage, len(all))
+	for i, f := range all {
+		out[i] = f.Coverage
+	}
+	return out
+}
+
+// Disproved returns the newest retired rule that says the same as the proposal,
+// in any scope, with reason RetiredText. What evidence has retired must not come
+// back word for word without new evidence; only live rules cover a proposal, so
+// this is asked separately.
+func Disproved(rules []Rule, proposed Rule) (Coverage, bool) {
+	w := wording(proposed.Text)
+	var best *Rule
+	for i, r := range rules {
+		if r.Status == Retired && wording(r.Text) == w && (best == nil || r.CreatedAt >= best.CreatedAt) {
+			best = &rules[i]
+		}
+	}
+	if best == nil {
+		return Coverage{}, false
+	}
+	return Coverage{RuleID: best.ID, Status: Retired, Reason: RetiredText, Similarity: 1, Containment: 1}, true
+}
+
+// Comparable returns the rules of a reader that Covering and Disproved must see
+// for a proposal, in listing order: those that share a token with it. Wordings
+// without tokens, or outside ASCII, are compared with every rule.
+func Comparable(r Reader, proposed Rule) ([]Rule, error) {
+	statuses := []Status{Candidate, Active, Retired}
+	tokens := make([]string, 0, 32)
+	for t := range noveltyTokens(proposed.Text) {
+		tokens = append(tokens, t)
+	}
+	if len(tokens) == 0 {
+		tokens = Tokens(proposed.Text)
+	}
+	if len(tokens) == 0 || !ascii(proposed.Text) {
+		return r.Rules(statuses...)
+	}
+	slices.Sort(tokens)
+	return r.RulesWithTokens(tokens, statuses...)
+}
+
+func ascii(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
