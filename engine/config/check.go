@@ -1,0 +1,103 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// modelID checks provider/model; whether the provider exists is known only when
+// all layers are read. "" takes a model back.
+func modelID(s string) error {
+	if s == "" {
+		return nil
+	}
+	if _, _, ok := SplitModel(s); !ok || len(s) > 256 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return fmt.Errorf("%s is not of that form", quote(s))
+	}
+	return nil
+}
+
+// maxPolicy bounds the domain policy, in bytes; it is part of every repair prompt.
+const maxPolicy = 32 << 10
+
+func long(s string) error {
+	if len(s) > maxPolicy {
+		return fmt.Errorf("it is longer than %d bytes", maxPolicy)
+	}
+	return path(s)
+}
+
+func optional(check func(string) error) func(string) error {
+	return func(s string) error {
+		if s == "" {
+			return nil
+		}
+		return check(s)
+	}
+}
+
+// unbuilt are values whose meaning is settled but whose code is not part of this
+// version. They are refused with the reason: a setting that silently does nothing
+// is worse than an error.
+var unbuilt = map[string]map[string]string{
+	"agent.driver":      {"exec": "only acp and none are built in so far; an agent without the Agent Client Protocol needs an ACP adapter for now"},
+	"agent.sandbox":     {"required": "no sandbox is built in so far; auto runs without one"},
+	"evaluate.by":       {"judge": "only local is built in so far", "pandaprobe": "only local is built in so far"},
+	"gate.mode":         {"noise": "needs measured noise, which is not built in so far; use auto or seed"},
+	"validate.evidence": {"paired": "paired evidence is not built in so far; use seed", "auto": "chooses between seed and paired evidence, and paired is not built in so far; use seed"},
+}
+
+// cross checks what no single key can see. where points at the layer that set a key.
+func cross(c *Config, where func(key string) Problem, ps *problems) {
+	complain := func(key, format string, args ...any) {
+		p := where(key)
+		p.Key, p.Message = key, fmt.Sprintf(format, args...)
+		ps.add(p)
+	}
+	for _, s := range settings {
+		reasons := unbuilt[s.name]
+		if reasons == nil {
+			continue
+		}
+		now := strings.Trim(s.kind.show(c), `"`)
+		if reason := reasons[now]; reason != "" {
+			complain(s.name, "%s is refused: %s", quote(now), reason)
+		}
+	}
+	if c.Export.OTLPEndpoint != "" {
+		complain("export.otlp_endpoint", "is refused: no exporter is built in so far, nothing would be sent")
+	}
+	if !c.Validate.Enabled && !c.Evaluate.ObserveOnly {
+		complain("validate.enabled", "may be false only with evaluate.observe_only = true: without validation every rule would count as proven")
+	}
+	if c.Evaluate.By == "judge" && c.Evaluate.JudgeModel == "" {
+		complain("evaluate.by", "\"judge\" needs evaluate.judge_model")
+	}
+	for _, m := range []struct{ key, id string }{{"repair.model", c.Repair.Model}, {"evaluate.judge_model", c.Evaluate.JudgeModel}} {
+		provider, _, ok := SplitModel(m.id)
+		if !ok {
+			continue
+		}
+		if names := c.ProviderNames(); provider != Builtin && c.Providers[provider].BaseURL == "" {
+			complain(m.key, "there is no provider %s%s; known are %s; another one needs providers.%s.base_url",
+				quote(provider), meant(provider, names), strings.Join(names, ", "), provider)
+		}
+	}
+	for name, p := range c.Providers {
+		if p.BaseURL == "" {
+			complain("providers."+name+".base_url", "is missing: a provider that is not built in needs its address")
+		}
+	}
+	seen := map[string]string{}
+	for _, tier := range []struct {
+		key  string
+		list []string
+	}{{"evaluate.tier1", c.Evaluate.Tier1}, {"evaluate.tier2", c.Evaluate.Tier2}, {"evaluate.tier3", c.Evaluate.Tier3}} {
+		for _, metric := range tier.list {
+			if first := seen[metric]; first != "" {
+				complain(tier.key, "%s is in %s already; a metric belongs to one tier", metric, first)
+			}
+			seen[metric] = tier.key
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package config
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"vise/engine/guard"
+)
+
+// Key describes one setting.
+type Key struct {
+	Name string // section.key
+	// Variables that set it: its own VISE_SECTION_KEY first, then that of the reference harness, if it has one.
+	Variables []string
+	Wants     string // what may be written
+	Default   string // as TOML; "" = unset
+	Help      string
+}
+
+// setting is a row of the table.
+type setting struct {
+	name string
+	seed string // variable of the reference harness
+	kind kind
+	help string
+}
+
+// section and key parts of the name.
+func (s setting) section() string { return s.name[:strings.IndexByte(s.name, '.')] }
+func (s setting) key() string     { return s.name[strings.IndexByte(s.name, '.')+1:] }
+
+// variable is VISE_SECTION_KEY: sections have no underscore, so the first one ends them.
+func (s setting) variable() string {
+	return "VISE_" + strings.ToUpper(s.section()+"_"+s.key())
+}
+
+var inf = math.Inf(1)
+
+const (
+	ms        = time.Millisecond
+	unlimited = math.MaxInt64
+)
+
+// settings is the one table of keys, in the order of documents.
+var settings = []setting{
+	{"agent.driver", "", choice(func(c *Config) *string { return &c.Agent.Driver }, "acp", "exec", "none"), "how the agent is driven"},
+	{"agent.command", "", argv(func(c *Config) *[]string { return &c.Agent.Command }), "your agent; {vise} is this program"},
+	{"agent.workspace", "", choice(func(c *Config) *string { return &c.Agent.Workspace }, "copy", "scratch", "inplace"), "folder of a run: a fresh copy, an empty one, or the project itself"},
+	{"agent.workspace_from", "", text(func(c *Config) *string { return &c.Agent.WorkspaceFrom }, "a folder", nonEmpty), "folder that is copied, relative to this file"},
+	{"agent.env", "", environment(func(c *Config) *[]string { return &c.Agent.Env }), "names of further variables that the agent may see"},
+	{"agent.preamble", "", choice(func(c *Config) *string { return &c.Agent.Preamble }, "prompt", "mcp", "off"), "where the agent is told of its rule tools"},
+	{"agent.hints", "", hints(func(c *Config) *Hints { return &c.Agent.Hints }), "what sessions are about when the recording does not say"},
+	{"agent.turn_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.TurnTimeout }, ms), "longest turn"},
+	{"agent.idle_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.IdleTimeout }, ms), "longest silence within a turn"},
+	{"agent.start_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.StartTimeout }, ms), "longest start"},
+	{"agent.permissions", "", choice(func(c *Config) *string { return &c.Agent.Permissions }, "workspace", "deny", "allow"), "what requests for permission are granted"},
+	{"agent.sandbox", "", choice(func(c *Config) *string { return &c.Agent.Sandbox }, "auto", "off", "required"), "confinement of the agent"},
+	{"agent.egress", "", words(func(c *Config) *[]string { return &c.Agent.Egress }, "a list of host names", host), "hosts the agent may reach besides our loopback services"},
+
+	{"repair.model", "HARNESS_REPAIR_MODEL", text(func(c *Config) *string { return &c.Repair.Model }, "provider/model, such as \"builtin/heuristic\"", modelID), "model of the repair agent; without one repair is off"},
+	{"repair.timeout", "HARNESS_REPAIR_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Repair.Timeout }, ms), "bound of one episode"},
+	{"repair.max_turns", "HARNESS_REPAIR_MAX_TURNS", whole(func(c *Config) *int { return &c.Repair.MaxTurns }, 1, 1000), "model turns of one episode"},
+	{"repair.max_tokens", "HARNESS_REPAIR_MAX_TOKENS", whole(func(c *Config) *int { return &c.Repair.MaxTokens }, 1, 10_000_000), "output tokens of one episode"},
+	{"repair.temperature", "HARNESS_REPAIR_TEMPERATURE", maybeNumber(func(c *Config) **float64 { return &c.Repair.Temperature }, 0, 2), "sampling temperature"},
+	{"repair.reasoning_effort", "HARNESS_REPAIR_REASONING_EFFORT", choice(func(c *Config) *string { return &c.Repair.ReasoningEffort }, "none", "minimal", "low", "medium", "high", "xhigh"), "sent only where the provider supports it"},
+	{"repair.trace", "HARNESS_TRACE_REPAIR_AGENT", truth(func(c *Config) *bool { return &c.Repair.Trace }), "trace the repair agent too"},
+	{"repair.domain_policy", "HARNESS_DOMAIN_POLICY", text(func(c *Config) *string { return &c.Repair.DomainPolicy }, "a text", long), "policy of your domain, told to the repair agent"},
+	{"repair.hold", "", maybeTruth(func(c *Config) **bool { return &c.Repair.Hold }), "wait at the first step; unset: in the workbench only"},
+	{"repair.max_attempts", "", whole(func(c *Config) *int { return &c.Repair.MaxAttempts }, 1, 1000), "attempts per episode, then it is put aside"},
+	{"repair.backoff", "", span(func(c *Config) *time.Duration { return &c.Repair.Backoff }, 0), "wait after a failed attempt"},
+
+	{"evaluate.by", "", choice(func(c *Config) *string { return &c.Evaluate.By }, "local", "judge", "pandaprobe"), "who scores"},
+	{"evaluate.judge_model", "", text(func(c *Config) *string { return &c.Evaluate.JudgeModel }, "provider/model", modelID), "model of the judge"},
+	{"evaluate.votes", "", maybeWhole(func(c *Config) **int { return &c.Evaluate.Votes }, 1, 99), "votes of the judge; unset: 1, and 3 in a validation"},
+	{"evaluate.verifier", "", argv(func(c *Config) *[]string { return &c.Evaluate.Verifier }), "program that judges the outcome: JSON on its input, a number, true, false or null on its output"},
+	{"evaluate.verifier_timeout", "", span(func(c *Config) *time.Duration { return &c.Evaluate.VerifierTimeout }, ms), "longest run of the verifier"},
+	{"evaluate.tier1", "", metrics(func(c *Config) *[]string { return &c.Evaluate.Tier1 }), "metrics of every turn"},
+	{"evaluate.tier2", "", metrics(func(c *Config) *[]string { return &c.Evaluate.Tier2 }), "metrics after the gate fired"},
+	{"evaluate.tier3", "", metrics(func(c *Config) *[]string { return &c.Evaluate.Tier3 }), "further metrics, when enabled"},
+	{"evaluate.enable_tier3", "HARNESS_ENABLE_TIER3", truth(func(c *Config) *bool { return &c.Evaluate.EnableTier3 }), ""},
+	{"evaluate.thresholds", "", thresholds(func(c *Config) *map[string]float64 { return &c.Evaluate.Thresholds }), "by metric; 0.5 where there is none"},
+	{"evaluate.outcome_threshold", "", number(func(c *Config) *float64 { return &c.Evaluate.OutcomeThreshold }, 0, 1), "threshold of the verifier"},
+	{"evaluate.handoff", "", choice(func(c *Config) *string { return &c.Evaluate.Handoff }, "note", "hint", "sign", "fault"), "how a hand-off to a person weighs"},
+	{"evaluate.observe_only", "HARNESS_OBSERVE_ONLY", truth(func(c *Config) *bool { return &c.Evaluate.ObserveOnly }), "score and notice, never repair"},
+	{"evaluate.sample_every", "HARNESS_EVAL_SAMPLE_EVERY", whole(func(c *Config) *int { return &c.Evaluate.SampleEvery }, 1, 1_000_000), "evaluate every n-th turn"},
+	{"evaluate.session_min_interval", "HARNESS_SESSION_MIN_EVAL_INTERVAL_S", span(func(c *Config) *time.Duration { return &c.Evaluate.SessionMinInterval }, 0), "between two evaluations of a session"},
+	{"evaluate.max_concurrent", "HARNESS_MAX_CONCURRENT_EVALS", whole(func(c *Config) *int { return &c.Evaluate.MaxConcurrent }, 1, 1024), "evaluations at once"},
+	{"evaluate.max_per_run", "HARNESS_MAX_EVALS_PER_RUN", whole(func(c *Config) *int { return &c.Evaluate.MaxPerRun }, 0, unlimited), "evaluations of one run; 0 = no limit"},
+	{"evaluate.poll_interval", "HARNESS_POLL_INTERVAL_S", span(func(c *Config) *time.Duration { return &c.Evaluate.PollInterval }, 0), "pandaprobe only"},
+	{"evaluate.poll_max_attempts", "HARNESS_POLL_MAX_ATTEMPTS", whole(func(c *Config) *int { return &c.Evaluate.PollMaxAttempts }, 1, 100_000), "pandaprobe only"},
+	{"evaluate.retry_attempts", "HARNESS_EVAL_RETRY_ATTEMPTS", whole(func(c *Config) *int { return &c.Evaluate.RetryAttempts }, 1, 1000), "pandaprobe only"},
+	{"evaluate.retry_backoff", "HARNESS_EVAL_RETRY_BACKOFF_S", span(func(c *Config) *time.Duration { return &c.Evaluate.RetryBackoff }, 0), "pandaprobe only"},
+	{"evaluate.trace_list_limit", "", whole(func(c *Config) *int { return &c.Evaluate.TraceListLimit }, 1, 10_000), "pandaprobe only"},
+	{"evaluate.cli_binary", "HARNESS_CLI_BINARY", text(func(c *Config) *string { return &c.Evaluate.CLIBinary }, "a program", nonEmpty), "pandaprobe only"},
+	{"evaluate.cli_timeout", "HARNESS_CLI_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Evaluate.CLITimeout }, ms), "pandaprobe only"},
+	{"evaluate.health_check", "HARNESS_HEALTH_CHECK", truth(func(c *Config) *bool { return &c.Evaluate.HealthCheck }), "pandaprobe only"},
+
+	{"gate.window", "HARNESS_GATE_WINDOW", whole(func(c *Config) *int { return &c.Gate.Window }, 1, 10_000), "turns without gain that make a stall"},
+	{"gate.target", "", number(func(c *Config) *float64 { return &c.Gate.Target }, 0, 1), "a peak at or above it never stalls"},
+	{"gate.gain", "", number(func(c *Config) *float64 { return &c.Gate.Gain }, 0, 1), "rise that counts as progress"},
+	{"gate.drop", "", number(func(c *Config) *float64 { return &c.Gate.Drop }, 0, 1), "fall below the peak that is a regression"},
+	{"gate.mode", "", choice(func(c *Config) *string { return &c.Gate.Mode }, "auto", "seed", "noise"), ""},
+	{"gate.start_peak", "", maybeNumber(func(c *Config) **float64 { return &c.Gate.StartPeak }, 0, 1), "first peak; 1 with offline scores, else unset"},
+
+	{"notice.cooldown_turns", "HARNESS_ALERT_COOLDOWN_TURNS", whole(func(c *Config) *int { return &c.Notice.CooldownTurns }, 0, 1_000_000), "turns without a repeated notice"},
+	{"notice.breaker_max", "HARNESS_CIRCUIT_BREAKER_MAX_NOTICES", whole(func(c *Config) *int { return &c.Notice.BreakerMax }, 1, 1_000_000), "notices within the window that call a person"},
+	{"notice.breaker_window", "HARNESS_CIRCUIT_BREAKER_WINDOW_S", span(func(c *Config) *time.Duration { return &c.Notice.BreakerWindow }, ms), ""},
+	{"notice.enrich_flagged_traces", "HARNESS_ENRICH_FLAGGED_TRACES", truth(func(c *Config) *bool { return &c.Notice.EnrichFlaggedTraces }), ""},
+
+	{"settle.barrier_timeout", "HARNESS_BARRIER_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Settle.BarrierTimeout }, ms), "longest wait for evaluation and repair of a turn"},
+	{"settle.drain_timeout", "HARNESS_DRAIN_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Settle.DrainTimeout }, ms), "longest wait at the end"},
+
+	{"rules.max_active", "HARNESS_MAX_ACTIVE_RULES", whole(func(c *Config) *int { return &c.Rules.MaxActive }, 0, 1_000_000), "live rules; 0 = no limit"},
+	{"rules.retrieval", "HARNESS_RULE_RETRIEVAL", truth(func(c *Config) *bool { return &c.Rules.Retrieval }), "show only rules that fit the task"},
+	{"rules.context_topk", "HARNESS_RULES_CONTEXT_TOPK", whole(func(c *Config) *int { return &c.Rules.ContextTopK }, 0, 10_000), "how many of them"},
+	{"rules.sanitize_max_len", "HARNESS_SANITIZE_MAX_LEN", whole(func(c *Config) *int { return &c.Rules.SanitizeMaxLen }, 12, 1_000_000), "longest rule text, in code points"},
+
+	{"validate.enabled", "HARNESS_RULE_VALIDATION", truth(func(c *Config) *bool { return &c.Validate.Enabled }), "false only with evaluate.observe_only"},
+	{"validate.evidence", "", choice(func(c *Config) *string { return &c.Validate.Evidence }, "seed", "paired", "auto"), "what decides about a candidate"},
+	{"validate.profile", "", choice(func(c *Config) *string { return &c.Validate.Profile }, "full", "quick"), ""},
+	{"validate.auto", "", maybeTruth(func(c *Config) **bool { return &c.Validate.Auto }), "start by itself; unset: in serve only"},
+	{"validate.promote_margin", "HARNESS_RULE_PROMOTE_MARGIN", number(func(c *Config) *float64 { return &c.Validate.PromoteMargin }, 0, 1), ""},
+	{"validate.regress_margin", "HARNESS_RULE_REGRESS_MARGIN", number(func(c *Config) *float64 { return &c.Validate.RegressMargin }, 0, 1), ""},
+	{"validate.trial_min_sessions", "HARNESS_RULE_TRIAL_MIN_SESSIONS", whole(func(c *Config) *int { return &c.Validate.TrialMinSessions }, 1, 100_000), "live sessions of a forward trial"},
+	{"validate.replay_timeout", "HARNESS_REPLAY_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Validate.ReplayTimeout }, ms), "longest replay of a case"},
+	{"validate.env_wait", "HARNESS_REPLAY_ENV_WAIT_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Validate.EnvWait }, 0), "wait for the agent's surroundings; 0 = none"},
+	{"validate.round_budget", "HARNESS_VALIDATION_ROUND_BUDGET_S", span(func(c *Config) *time.Duration { return &c.Validate.RoundBudget }, 0), "bound of a round; 0 = none"},
+	{"validate.parallel", "", whole(func(c *Config) *int { return &c.Validate.Parallel }, 1, 256), "replays at once"},
+	{"validate.pairs_cap", "", whole(func(c *Config) *int { return &c.Validate.PairsCap }, 1, 10_000), "pairs per candidate"},
+	{"validate.promote_e", "", number(func(c *Config) *float64 { return &c.Validate.PromoteE }, 1, inf), "evidence that promotes"},
+	{"validate.holdback", "", number(func(c *Config) *float64 { return &c.Validate.Holdback }, 0, 1), "share of live sessions that do not see a promoted rule"},
+	{"validate.seed", "", seed(func(c *Config) *int64 { return &c.Validate.Seed }), "base seed of replays"},
+
+	{"cases.capture", "HARNESS_CAPTURE_EVAL_CASES", truth(func(c *Config) *bool { return &c.Cases.Capture }), "keep failures as replayable cases"},
+	{"cases.max", "HARNESS_EVAL_CASE_MAX", whole(func(c *Config) *int { return &c.Cases.Max }, 1, 1_000_000), "cases kept"},
+	{"regress.sample", "HARNESS_REGRESSION_SAMPLE", whole(func(c *Config) *int { return &c.Regress.Sample }, 0, 1_000_000), "cases per run; 0 = all"},
+	{"budget.usd", "", maybeNumber(func(c *Config) **float64 { return &c.Budget.USD }, 0, inf), "over agent, judge and repair"},
+	{"budget.tokens", "", maybeWhole(func(c *Config) **int64 { return &c.Budget.Tokens }, 1, unlimited), "over agent, judge and repair"},
+	{"store.path", "HARNESS_ROOT", text(func(c *Config) *string { return &c.Store.Path }, "a folder", nonEmpty), "where the records lie, relative to this file"},
+	{"store.retention", "", span(func(c *Config) *time.Duration { return &c.Store.Retention }, 0), "age at which transcripts go; 0 = never"},
+	{"store.min_free", "", size(func(c *Config) *uint64 { return &c.Store.MinFree }, 1e15), "free disk below which nothing is written"},
+	{"redact.keys", "", truth(func(c *Config) *bool { return &c.Redact.Keys }), "mask values of credential-like keys"},
+	{"redact.values", "", truth(func(c *Config) *bool { return &c.Redact.Values }), "mask values that look like credentials"},
+	{"redact.extra", "", words(func(c *Config) *[]string { return &c.Redact.Extra }, "a list of regular expressions (RE2)", regular), "mask these too"},
+	{"export.otlp_endpoint", "", text(func(c *Config) *string { return &c.Export.OTLPEndpoint }, "an address, such as \"http://127.0.0.1:4318\"", optional(address)), "off by default"},
+
+	{"patch.policy", "", text(func(c *Config) *string { return &c.Patch.Policy }, "a file", nonEmpty), ""},
+	{"patch.max_attempts", "", whole(func(c *Config) *int { return &c.Patch.MaxAttempts }, 1, 100), "proofs: 2 is the original one plus one repair"},
+	{"patch.max_runtime", "", span(func(c *Config) *time.Duration { return &c.Patch.MaxRuntime }, ms), ""},
+	{"patch.phase_timeout", "", span(func(c *Config) *time.Duration { return &c.Patch.PhaseTimeout }, ms), ""},
+
+	{"ui.theme", "", text(func(c *Config) *string { return &c.UI.Theme }, "the name of a theme", nonEmpty), ""},
+	{"ui.keys", "", bindings(func(c *Config) *map[string][]string { return &c.UI.Keys }), "own keys by action"},
+	{"ui.fps", "", whole(func(c *Config) *int { return &c.UI.FPS }, 1, 240), ""},
+	{"ui.motion", "", truth(func(c *Config) *bool { return &c.UI.Motion }), ""},
+	{"ui.mouse", "", truth(func(c *Config) *bool { return &c.UI.Mouse }), ""},
+	{"ui.linear", "", truth(func(c *Config) *bool { return &c.UI.Linear }), "plain lines for screen readers"},
+	{"ui.notify", "", truth(func(c *Config) *bool { return &c.UI.Notify }), ""},
+}
+
+func metrics(at func(*Config) *[]string) kind {
+	return words(at, "a list of metrics", traceMetric)
+}
+
+// byName and sections index the table.
+var (
+	byName   = map[string]*setting{}
+	sections []string
+)
+
+func init() {
+	for i := range settings {
+		s := &settings[i]
+		byName[s.name] = s
+		if !slices.Contains(sections, s.section()) {
+			sections = append(sections, s.section())
+		}
+	}
+	sections = append(sections, "providers")
+}
+
+// Keys returns every fixed key with its variables, type and default, in the order
+// of documents. Providers are not among them: they have names of their own.
+func Keys() []Key {
+	def := Default()
+	keys := make([]Key, 0, len(settings))
+	for _, s := range settings {
+		k := Key{Name: s.name, Variables: []string{s.variable()}, Wants: s.kind.wants, Default: s.kind.show(def), Help: s.help}
+		if s.seed != "" {
+			k.Variables = append(k.Variables, s.seed)
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// hideCredentials masks the values of credential-like options of an argv, for display.
+func hideCredentials(argv []string) []string {
+	out := slices.Clone(argv)
+	for i, word := range out {
+		name, value, glued := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if name == word && !glued || !guard.SensitiveKey(name) {
+			continue
+		}
+		if glued && value != "" {
+			out[i] = word[:len(word)-len(value)] + "[hidden]"
+		} else if !glued && i+1 < len(out) {
+			out[i+1] = "[hidden]"
+		}
+	}
+	return out
+}

@@ -1,0 +1,339 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"vise/engine/score"
+	"vise/engine/trace"
+)
+
+// MaxListItems bounds every list in the configuration.
+const MaxListItems = 256
+
+// items reads a list of texts. A variable or a flag may hold words split at blanks
+// instead of a TOML list.
+func items(v value, wants string, bad fault) ([]value, bool) {
+	switch v.shape {
+	case isLoose:
+		var list []value
+		for _, w := range strings.Fields(v.text) {
+			list = append(list, value{shape: isText, text: w})
+		}
+		v.list = list
+	case isList:
+	default:
+		bad(v.at, "must be %s, not %s", wants, found(v))
+		return nil, false
+	}
+	if len(v.list) > MaxListItems {
+		bad(v.at, "must be %s with at most %d entries, not %d", wants, MaxListItems, len(v.list))
+		return nil, false
+	}
+	return v.list, true
+}
+
+func words(at func(*Config) *[]string, wants string, check func(string) error) kind {
+	return listOf(at, wants, check, func(list []string) []string { return list })
+}
+
+func listOf(at func(*Config) *[]string, wants string, check func(string) error, join func([]string) []string) kind {
+	return kind{wants, func(c *Config, v value, bad fault) {
+		list, ok := items(v, wants, bad)
+		out := []string{}
+		for i, item := range list {
+			if item.shape != isText {
+				bad(item.at, "must be %s; entry %d is %s", wants, i+1, item.shape)
+				ok = false
+			} else if err := checked(check, item.text); err != nil {
+				bad(item.at, "must be %s; entry %d: %v", wants, i+1, err)
+				ok = false
+			} else if check != nil && slices.Contains(out, item.text) {
+				bad(item.at, "must be %s; entry %d repeats %s", wants, i+1, quote(item.text))
+				ok = false
+			}
+			out = append(out, item.text)
+		}
+		if ok {
+			*at(c) = join(out)
+		}
+	}, func(c *Config) string { return tomlList(*at(c)) }}
+}
+
+func tomlList(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = tomlText(s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// argv reads a command line. It is a list so that no shell ever sees it.
+func argv(at func(*Config) *[]string) kind {
+	const wants = "a list: the program and its arguments, such as [\"python\", \"agent.py\"]"
+	k := words(at, wants, nil)
+	set := k.set
+	k.set = func(c *Config, v value, bad fault) {
+		before := *at(c)
+		set(c, v, bad)
+		switch list := *at(c); {
+		case len(list) > 0 && strings.TrimSpace(list[0]) == "":
+			bad(v.at, "must be %s; the program is empty", wants)
+			*at(c) = before
+		case slices.ContainsFunc(list, func(w string) bool { return strings.ContainsRune(w, 0) }):
+			bad(v.at, "must be %s; an argument holds a NUL", wants)
+			*at(c) = before
+		}
+	}
+	k.show = func(c *Config) string { return tomlList(hideCredentials(*at(c))) }
+	return k
+}
+
+// environment reads names of variables that are added to BaseEnv or, with a
+// leading "-", taken away from it.
+func environment(at func(*Config) *[]string) kind {
+	const wants = "a list of variable names that the agent may see besides the basic ones (\"-NAME\" takes one away)"
+	check := func(s string) error {
+		if strings.Contains(s, "=") {
+			return errors.New("only names are listed, never values; set the variable where vise is started")
+		}
+		if !variableName.MatchString(strings.TrimPrefix(s, "-")) {
+			return fmt.Errorf("%s is not the name of a variable", quote(s))
+		}
+		return nil
+	}
+	return listOf(at, wants, check, func(list []string) []string {
+		out := slices.Clone(BaseEnv)
+		for _, name := range list {
+			if gone, ok := strings.CutPrefix(name, "-"); ok {
+				out = slices.DeleteFunc(out, func(s string) bool { return s == gone })
+			} else if !slices.Contains(out, name) {
+				out = append(out, name)
+			}
+		}
+		return out
+	})
+}
+
+func traceMetric(s string) error {
+	if !slices.Contains(score.TraceMetrics, s) {
+		return fmt.Errorf("%s is not a metric%s; there are %s", quote(s), meant(s, score.TraceMetrics), strings.Join(score.TraceMetrics, ", "))
+	}
+	return nil
+}
+
+// thresholds reads a table metric = number.
+func thresholds(at func(*Config) *map[string]float64) kind {
+	const wants = "a table of metrics, such as { coherence = 0.4 }"
+	known := append(slices.Clone(score.TraceMetrics), score.OutcomeCorrect)
+	return kind{wants, func(c *Config, v value, bad fault) {
+		if v.shape != isTable {
+			bad(v.at, "must be %s, not %s", wants, found(v))
+			return
+		}
+		out := map[string]float64{}
+		for _, f := range v.table {
+			if !slices.Contains(known, f.name) {
+				bad(f.at, "%s is not a metric%s; there are %s", quote(f.name), meant(f.name, known), strings.Join(known, ", "))
+			} else if n, ok := numberOf(f.value, 0, 1, bad); ok {
+				out[f.name] = n
+			}
+		}
+		*at(c) = out
+	}, func(c *Config) string {
+		m := *at(c)
+		parts := []string{}
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			parts = append(parts, k+" = "+tomlNumber(m[k]))
+		}
+		return tomlTable(parts)
+	}}
+}
+
+func tomlTable(parts []string) string {
+	if len(parts) == 0 {
+		return "{}"
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+var actionName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,63}$`)
+
+// bindings reads a table action = key or list of keys. The workbench knows which
+// actions exist and checks their names itself.
+func bindings(at func(*Config) *map[string][]string) kind {
+	const wants = "a table of actions, such as { step = \"s\", quit = [\"q\", \"ctrl+c\"] }"
+	return kind{wants, func(c *Config, v value, bad fault) {
+		if v.shape != isTable || len(v.table) > MaxListItems {
+			bad(v.at, "must be %s, not %s", wants, found(v))
+			return
+		}
+		out := map[string][]string{}
+		for _, f := range v.table {
+			if !actionName.MatchString(f.name) {
+				bad(f.at, "%s is not the name of an action", quote(f.name))
+				continue
+			}
+			if f.value.shape == isText {
+				f.value = value{shape: isList, list: []value{f.value}, at: f.value.at}
+			}
+			list, _ := items(f.value, "a key or a list of keys", bad)
+			for _, item := range list {
+				if item.shape != isText || item.text == "" || len(item.text) > 32 {
+					bad(item.at, "%s: %s is not a key", f.name, found(item))
+					continue
+				}
+				out[f.name] = append(out[f.name], item.text)
+			}
+		}
+		*at(c) = out
+	}, func(c *Config) string {
+		m := *at(c)
+		parts := []string{}
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			parts = append(parts, tomlText(k)+" = "+tomlList(m[k]))
+		}
+		return tomlTable(parts)
+	}}
+}
+
+// hintScopes bounds the scope hints of a turn (the reference keeps the first 16).
+const hintScopes = 16
+
+// hints reads { task_summary = "...", scopes = [{ key = "...", description = "..." }] }.
+func hints(at func(*Config) *Hints) kind {
+	const wants = "a table with task_summary and scopes"
+	return kind{wants, func(c *Config, v value, bad fault) {
+		if v.shape != isTable {
+			bad(v.at, "must be %s, not %s", wants, found(v))
+			return
+		}
+		var h Hints
+		for _, f := range v.table {
+			switch {
+			case f.name == "task_summary" && f.value.shape == isText:
+				h.TaskSummary = f.value.text
+			case f.name == "scopes" && f.value.shape == isList && len(f.value.list) <= hintScopes:
+				for _, item := range f.value.list {
+					h.Scopes = append(h.Scopes, hint(item, bad))
+				}
+			case f.name == "task_summary":
+				bad(f.value.at, "task_summary must be a text, not %s", found(f.value))
+			case f.name == "scopes":
+				bad(f.value.at, "scopes must be a list of at most %d tables", hintScopes)
+			default:
+				bad(f.at, "%s is unknown%s", quote(f.name), meant(f.name, []string{"task_summary", "scopes"}))
+			}
+		}
+		*at(c) = h
+	}, func(c *Config) string { return showHints(*at(c)) }}
+}
+
+func hint(v value, bad fault) trace.ScopeHint {
+	var h trace.ScopeHint
+	if v.shape != isTable {
+		bad(v.at, "a scope hint must be a table, not %s", found(v))
+		return h
+	}
+	texts := map[string]*string{"key": &h.Key, "description": &h.Description, "applicability": &h.Applicability}
+	for _, f := range v.table {
+		switch to := texts[f.name]; {
+		case to != nil && f.value.shape == isText:
+			*to = f.value.text
+		case f.name == "recommended" && f.value.shape == isTruth:
+			recommended := f.value.truth
+			h.Recommended = &recommended
+		case to != nil:
+			bad(f.value.at, "%s must be a text, not %s", f.name, found(f.value))
+		case f.name == "recommended":
+			bad(f.value.at, "recommended must be true or false, not %s", found(f.value))
+		default:
+			bad(f.at, "%s is unknown%s", quote(f.name), meant(f.name, []string{"key", "description", "applicability", "recommended"}))
+		}
+	}
+	if strings.TrimSpace(h.Key) == "" {
+		bad(v.at, "a scope hint needs a key, such as { key = \"payments\" }")
+	}
+	if h.Applicability != "" && !slices.Contains([]string{"global", "topical", "task"}, h.Applicability) {
+		bad(v.at, "applicability must be global, topical or task, not %s", quote(h.Applicability))
+	}
+	return h
+}
+
+func showHints(h Hints) string {
+	parts := []string{}
+	if h.TaskSummary != "" {
+		parts = append(parts, "task_summary = "+tomlText(h.TaskSummary))
+	}
+	scopes := []string{}
+	for _, s := range h.Scopes {
+		one := []string{"key = " + tomlText(s.Key)}
+		if s.Description != "" {
+			one = append(one, "description = "+tomlText(s.Description))
+		}
+		if s.Applicability != "" {
+			one = append(one, "applicability = "+tomlText(s.Applicability))
+		}
+		if s.Recommended != nil {
+			one = append(one, fmt.Sprintf("recommended = %t", *s.Recommended))
+		}
+		scopes = append(scopes, tomlTable(one))
+	}
+	if len(scopes) > 0 {
+		parts = append(parts, "scopes = ["+strings.Join(scopes, ", ")+"]")
+	}
+	return tomlTable(parts)
+}
+
+// address checks an http address. User names in it are refused: they carry a
+// password into logs.
+func address(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https"):
+		return errors.New("it has to start with http:// or https:// and name a host")
+	case u.User != nil:
+		return errors.New("it holds a user name or password; name the key by reference instead")
+	case u.RawQuery != "" || u.Fragment != "":
+		return errors.New("it must not hold a query or a fragment")
+	}
+	return nil
+}
+
+func regular(s string) error {
+	if len(s) > 1000 {
+		return errors.New("it is longer than 1000 bytes")
+	}
+	if _, err := regexp.Compile(s); err != nil {
+		return err
+	}
+	return nil
+}
+
+var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,5})?$`)
+
+func host(s string) error {
+	if !hostName.MatchString(s) {
+		return fmt.Errorf("%s is not a host name", quote(s))
+	}
+	return nil
+}
+
+func nonEmpty(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("it is empty")
+	}
+	return path(s)
+}
+
+func path(s string) error {
+	if strings.ContainsRune(s, 0) {
+		return errors.New("it holds a NUL")
+	}
+	return nil
+}
