@@ -43,7 +43,7 @@ func (l *loader) provider(name, field string, v value, at Problem) {
 		key += "." + bounded(field)
 	}
 	p, known := l.config.Providers[name]
-	ok := l.apply(key, at, v, func(bad fault) {
+	ok := l.apply(key, at, func(bad fault) {
 		switch {
 		case !providerName.MatchString(name):
 			bad(place{at.Line, at.Column}, "the name of a provider is a-z, 0-9, _ . - and at most 48 long")

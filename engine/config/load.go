@@ -83,13 +83,16 @@ func (l *loader) where(key string) Problem {
 
 // set applies one value and remembers its origin, or reports what is wrong with it.
 func (l *loader) set(s *setting, v value, at Problem) {
-	if l.apply(s.name, at, v, func(bad fault) { s.kind.set(l.config, v, bad) }) {
+	if l.apply(s.name, at, func(bad fault) { s.kind.set(l.config, v, bad) }) {
+		if at.File != "" && v.at.line > 0 {
+			at.Line, at.Column = v.at.line, v.at.column
+		}
 		l.origins[s.name] = Origin{Key: s.name, File: at.File, Line: at.Line, column: at.Column, Variable: at.Variable, Flag: at.Flag}
 	}
 }
 
 // apply runs a setter and turns its faults into problems at the layer's place.
-func (l *loader) apply(key string, at Problem, v value, set func(fault)) bool {
+func (l *loader) apply(key string, at Problem, set func(fault)) bool {
 	ok := true
 	set(func(p place, format string, args ...any) {
 		ok = false

@@ -94,7 +94,7 @@ func meant(word string, choices []string) string {
 	if len(word) > 64 {
 		return ""
 	}
-	best, at := "", 1+max(1, len(word)/3)
+	best, at := "", 2+(len(word)-1)/4
 	for _, c := range choices {
 		if d := distance(strings.ToLower(word), strings.ToLower(c)); d < at {
 			best, at = c, d
