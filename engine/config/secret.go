@@ -85,10 +85,10 @@ func commandWords(arg string) ([]string, error) {
 // maxSecret bounds what is read as a secret, in bytes.
 const maxSecret = 64 << 10
 
-// Keyring resolves references. Without Getenv or Run the kinds that need them fail.
+// Keyring resolves references. Without Run those to commands fail.
 type Keyring struct {
-	// Getenv looks a variable up, as os.LookupEnv.
-	Getenv func(name string) (string, bool)
+	// Environ holds NAME=value, as os.Environ.
+	Environ []string
 	// Run runs a program within the context and returns its standard output.
 	Run func(ctx context.Context, argv []string) ([]byte, error)
 	// Root resolves relative file references; "" = the working folder.
@@ -111,9 +111,7 @@ func (k Keyring) Resolve(ctx context.Context, s Secret) (string, error) {
 	var err error
 	switch kind {
 	case "env":
-		if k.Getenv != nil {
-			text, _ = k.Getenv(arg)
-		}
+		text = variables(k.Environ)[arg]
 	case "file":
 		text, err = k.file(arg)
 	case "cmd":
@@ -129,9 +127,8 @@ func (k Keyring) Resolve(ctx context.Context, s Secret) (string, error) {
 }
 
 func (k Keyring) file(path string) (string, error) {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && k.Getenv != nil {
-		home, _ := k.Getenv("HOME")
-		path = filepath.Join(home, rest)
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(variables(k.Environ)["HOME"], rest)
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(k.Root, path)
 	}

@@ -41,7 +41,7 @@ func TestKeyring(t *testing.T) {
 		}
 	}
 	k := Keyring{
-		Getenv: func(n string) (string, bool) { return map[string]string{"SET": "from env", "HOME": dir}[n], n == "SET" },
+		Environ: []string{"SET=from env", "HOME=" + dir},
 		Run: func(ctx context.Context, argv []string) ([]byte, error) {
 			if _, bounded := ctx.Deadline(); !bounded {
 				t.Error("the command has no time limit")
