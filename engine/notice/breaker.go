@@ -73,7 +73,10 @@ func (c Config) Step(d Dedup, b Breaker, session string, signatures []string, no
 	b.Open = b.Open && len(b.Stamps) > 0
 	switch {
 	case b.Open:
-		return Dedup{Signatures: d.Signatures, Alerting: true}, b, Decision{Suppressed, false}
+		if !slices.Equal(next.Signatures, d.Signatures) { // not a mere repetition
+			next = Dedup{Signatures: d.Signatures, Alerting: true}
+		}
+		return next, b, Decision{Suppressed, false}
 	case len(b.Stamps) >= c.MaxNotices:
 		b.Open = true
 		return next, b, Decision{Human, false}
