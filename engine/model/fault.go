@@ -120,15 +120,16 @@ func (c *Client) failure(ctx context.Context, err error, key string, tries int) 
 		e.Kind, e.Status, e.Message = ready.Kind, ready.Status, ready.Message
 	case errors.Is(err, ErrTruncated):
 		e.Kind = KindTruncated
+	// Before the library's decoded error: it wraps a half-decoded one when the body is of another shape.
+	case errors.As(err, &failed):
+		e.Status, e.Message = failed.HTTPStatusCode, bodyMessage(failed.Body)
+		e.Kind = kindOfStatus(failed.HTTPStatusCode)
 	case errors.As(err, &inside):
 		e.Status, e.Message = inside.HTTPStatusCode, inside.Message
 		e.Kind = kindOfStatus(inside.HTTPStatusCode)
 		if e.Message == "" {
 			e.Message = fmt.Sprint(inside.Code)
 		}
-	case errors.As(err, &failed):
-		e.Status, e.Message = failed.HTTPStatusCode, bodyMessage(failed.Body)
-		e.Kind = kindOfStatus(failed.HTTPStatusCode)
 	case errors.As(err, &netErr) && netErr.Timeout():
 		e.Kind, e.Message = KindTimeout, err.Error()
 	case errors.Is(err, openai.ErrChatCompletionInvalidModel), isRefusal(err):

@@ -1,0 +1,105 @@
+package model
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+
+	"vise/engine/model/faults"
+	"vise/engine/trace"
+)
+
+func TestLedgerReservesBeforeDispatch(t *testing.T) {
+	l := NewLedger(Budget{Tokens: 100})
+	a, err := l.Reserve("repair", 40, 40, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Reserve("judge", 10, 11, nil); !errors.Is(err, ErrBudget) {
+		t.Fatalf("a question in flight does not count: %v", err)
+	}
+	a.Settle(trace.Usage{Input: 30, Output: 5}, true, 2)
+	a.Settle(trace.Usage{Input: 30, Output: 5}, true, 2) // once only
+	b, err := l.Reserve("judge", 10, 55, nil)
+	if err != nil {
+		t.Fatalf("what was not used is free again: %v", err)
+	}
+	b.Release(1)
+	want := []Entry{{Purpose: "repair", Calls: 1, Retries: 2, Input: 30, Output: 5, Unpriced: 1}, {Purpose: "judge", Retries: 1, Failed: 1}}
+	for i, e := range l.Entries() {
+		if e != want[i] {
+			t.Errorf("entry %+v, want %+v", e, want[i])
+		}
+	}
+	if l.Exhausted() {
+		t.Error("not exhausted yet")
+	}
+	l.Add("agent", trace.Usage{Input: 65})
+	if !l.Exhausted() {
+		t.Error("exhausted")
+	}
+}
+
+func TestLedgerMoney(t *testing.T) {
+	cached := 0.1
+	p := &Price{Input: 1, Output: 2, Cached: &cached}
+	if got := p.cost(trace.Usage{Input: 1_000_000, Cached: 500_000, Output: 500_000}); math.Abs(got-1.55) > 1e-12 {
+		t.Errorf("cost %v", got)
+	}
+	l := NewLedger(Budget{USD: 1})
+	if _, err := l.Reserve("repair", 1, 1, nil); !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "unknown") {
+		t.Errorf("an unknown price cannot be bounded: %v", err)
+	}
+	r, err := l.Reserve("repair", 500_000, 0, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Reserve("repair", 600_000, 0, p); !errors.Is(err, ErrBudget) {
+		t.Errorf("err %v", err)
+	}
+	usd := 0.5
+	r.Settle(trace.Usage{Input: 500_000, CostUSD: &usd}, true, 0)
+	if got := l.Total(); got.USD != 0.5 || got.Unpriced != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLedgerNilAndConcurrent(t *testing.T) {
+	var none *Ledger
+	r, err := none.Reserve("x", 1, 1, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Settle(trace.Usage{}, true, 0)
+	none.Add("x", trace.Usage{})
+	if none.Exhausted() || none.Entries() != nil || none.Total() != (Entry{}) {
+		t.Error("a nil ledger counts nothing")
+	}
+	l := NewLedger(Budget{})
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			r, err := l.Reserve("repair", 1, 1, &Price{Input: 1e6})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			r.Settle(trace.Usage{Input: 1, Output: 1}, false, 0)
+		})
+	}
+	wg.Wait()
+	if got := l.Total(); got.Calls != 50 || got.Estimated != 50 || l.reserved != (Entry{}) {
+		t.Errorf("%+v reserved %+v", got, l.reserved)
+	}
+}
+
+func TestChatStopsAtTheBudget(t *testing.T) {
+	l := NewLedger(Budget{Tokens: 50})
+	c, script := scripted(t, Options{Ledger: l}, faults.Step{Lines: []string{faults.Text("x"), faults.Finish("stop"), "[DONE]"}})
+	_, err := c.Chat(t.Context(), Request{MaxTokens: 100}, nil)
+	if KindOf(err) != KindBudget || !errors.Is(err, ErrBudget) || len(script.Requests()) != 0 {
+		t.Fatalf("err %v, %d requests", err, len(script.Requests()))
+	}
+}
