@@ -1,0 +1,66 @@
+package sample
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	acp "github.com/coder/acp-go-sdk"
+)
+
+// Fault is a way to misbehave in one turn, for tests of those who drive agents.
+type Fault string
+
+// The faults.
+const (
+	Hang     Fault = "hang"      // never answers, but obeys a cancel
+	Deaf     Fault = "deaf"      // never answers, ignores cancels, the end of its input and the polite signal
+	Flood    Fault = "flood"     // 5,000 updates, then goes on as usual
+	LongLine Fault = "long-line" // one message of 12 MB, then goes on as usual
+	HugeLine Fault = "huge-line" // one message of 40 MB
+	Noise    Fault = "noise"     // text on standard output that is no message, then goes on as usual
+	Exit     Fault = "exit"      // ends with status 3 in mid turn
+	Detach   Fault = "detach"    // leaves a detached grandchild that holds standard output, then ends
+)
+
+// Faults lists them all.
+var Faults = []Fault{Hang, Deaf, Flood, LongLine, HugeLine, Noise, Exit, Detach}
+
+// floodSize is the number of updates of Flood.
+const floodSize = 5000
+
+func (f Fault) known() bool { return f == "" || slices.Contains(Faults, f) }
+
+func (t *playing) misbehave(ctx context.Context) error {
+	switch t.a.o.Fault {
+	case Hang:
+		t.say(ctx, "Still thinking.")
+		<-ctx.Done()
+	case Deaf:
+		t.say(ctx, "Not listening.")
+		ignoreSignals()
+		select {}
+	case Flood:
+		for range floodSize {
+			t.update(ctx, acp.UpdateAgentMessageText("x"))
+		}
+	case LongLine:
+		t.update(ctx, acp.UpdateAgentMessageText(strings.Repeat("y", 12<<20)))
+	case HugeLine:
+		t.update(ctx, acp.UpdateAgentMessageText(strings.Repeat("z", 40<<20)))
+	case Noise:
+		fmt.Fprintln(t.a.out, "DEBUG refund desk warmed up")
+		fmt.Fprintln(t.a.out, `{"level":"info","msg":"this is JSON but no message"}`)
+	case Exit:
+		t.say(ctx, "Leaving.")
+		t.a.o.Exit(3)
+	case Detach:
+		t.say(ctx, "Leaving someone behind.")
+		if err := leaveGrandchild(); err != nil {
+			return err
+		}
+		t.a.o.Exit(0)
+	}
+	return t.err
+}
