@@ -33,7 +33,7 @@ func (c *seen) add(s string) {
 	c.open = append(appendNorm(c.open, s), '\n')
 	if len(c.open) >= pageBytes {
 		c.sealed = append(c.sealed, seal(c.open))
-		c.open = nil
+		c.open = c.open[:0]
 	}
 	if c.numbers == nil {
 		c.numbers = map[string]struct{}{}
@@ -73,13 +73,16 @@ func (c *seen) has(value string) bool {
 	return false
 }
 
-func (p page) has(v []byte) bool {
+func (p page) has(v []byte) bool { return p.mayHold(v) && bytes.Contains(p.text, v) }
+
+// mayHold is false only for what the page does not hold.
+func (p page) mayHold(v []byte) bool {
 	for i := 0; i+gramBytes <= len(v); i++ {
 		if h := gram(v[i:]); p.grams[h/64]&(1<<(h%64)) == 0 {
 			return false
 		}
 	}
-	return bytes.Contains(p.text, v)
+	return true
 }
 
 func (c *seen) hasNumber(n []byte) bool {
