@@ -1,0 +1,49 @@
+package evidence
+
+import "slices"
+
+// Capture is what becomes of a case that is to be kept.
+type Capture struct {
+	// Case as it is stored: the new one, or the existing one of the same scenario.
+	Case Case
+	// New: the case was not there before. Updated: the existing case was completed.
+	New, Updated bool
+	// Evict is the case that must go to make room, "" = none.
+	Evict string
+	// Refused: there is no room and nothing may be evicted; journal a skip.
+	Refused bool
+}
+
+// Admit decides about a case (its id and time already set) given the stored ones
+// and their cap (0 = none). A second capture of a scenario is the first case; it
+// is completed when only the later capture can be replayed. When the cap is
+// reached the oldest failure goes, one that cannot be replayed before one that
+// can; wins are never evicted.
+func Admit(stored []Case, c Case, limit int) Capture {
+	key := CaptureKey(c.SessionID, c.Signature, c.Kind)
+	for _, old := range stored {
+		if CaptureKey(old.SessionID, old.Signature, old.Kind) != key {
+			continue
+		}
+		if old.Replayable() || !c.Replayable() {
+			return Capture{Case: old}
+		}
+		old.Input, old.Baseline, old.TurnIndex = c.Input, c.Baseline, c.TurnIndex
+		return Capture{Case: old, Updated: true}
+	}
+	c.Signature = sortedSet(c.Signature)
+	out := Capture{Case: c, New: true}
+	if limit <= 0 || len(stored) < limit {
+		return out
+	}
+	failures := slices.DeleteFunc(oldestFirst(stored), func(x Case) bool { return x.Kind != Failure })
+	if len(failures) == 0 {
+		return Capture{Refused: true}
+	}
+	if i := slices.IndexFunc(failures, func(x Case) bool { return !x.Replayable() }); i >= 0 {
+		out.Evict = failures[i].ID
+	} else {
+		out.Evict = failures[0].ID
+	}
+	return out
+}
