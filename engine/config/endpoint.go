@@ -60,7 +60,7 @@ func (l *loader) provider(name, field string, v value, at Problem) {
 	}
 	// The built-in table is shared; a changed copy takes its place.
 	l.config.Providers[name] = p
-	l.origins[key] = Origin{Key: key, File: at.File, Line: at.Line, column: at.Column, Variable: at.Variable, Flag: at.Flag}
+	l.origins[key] = Setting{Key: key, File: at.File, Line: at.Line, column: at.Column, Variable: at.Variable, Flag: at.Flag}
 }
 
 func setProvider(p *Provider, field string, v value, at place, bad fault) {

@@ -36,7 +36,7 @@ func TestTemplate(t *testing.T) {
 	if c.Repair.Model != "builtin/heuristic" || strings.Join(Expand(c.Agent.Command, "/bin/v"), " ") != "/bin/v sample-agent" || c.Agent.Command[0] != "{vise}" {
 		t.Fatalf("template sets %q and %q", c.Repair.Model, c.Agent.Command)
 	}
-	for _, o := range origins {
+	for _, o := range origins.List() {
 		if o.File != "" && o.Key != "repair.model" && o.Key != "agent.command" {
 			t.Errorf("the template sets %s", o.Key)
 		}

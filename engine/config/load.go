@@ -30,7 +30,7 @@ type LoadOptions struct {
 // Origins tells where each value came from. Otherwise the error is an *Error that
 // lists everything to correct, and there is no configuration.
 func Load(o LoadOptions) (*Config, Origins, error) {
-	l := &loader{config: Default(), origins: map[string]Origin{}}
+	l := &loader{config: Default(), origins: map[string]Setting{}}
 	if o.UserFile != "" {
 		l.layer++
 		l.file(o.UserFile, true)
@@ -56,7 +56,7 @@ func Load(o LoadOptions) (*Config, Origins, error) {
 	}
 	cross(l.config, func(key string) Problem { return l.where(key) }, &l.problems)
 	if err := l.problems.err(); err != nil {
-		return nil, nil, err
+		return nil, Origins{}, err
 	}
 	return l.config, l.list(startPeak), nil
 }
@@ -64,7 +64,7 @@ func Load(o LoadOptions) (*Config, Origins, error) {
 // loader applies one layer after the other.
 type loader struct {
 	config   *Config
-	origins  map[string]Origin
+	origins  map[string]Setting
 	problems problems
 	layer    int
 }
@@ -87,7 +87,7 @@ func (l *loader) set(s *setting, v value, at Problem) {
 		if at.File != "" && v.at.line > 0 {
 			at.Line, at.Column = v.at.line, v.at.column
 		}
-		l.origins[s.name] = Origin{Key: s.name, File: at.File, Line: at.Line, column: at.Column, Variable: at.Variable, Flag: at.Flag}
+		l.origins[s.name] = Setting{Key: s.name, File: at.File, Line: at.Line, column: at.Column, Variable: at.Variable, Flag: at.Flag}
 	}
 }
 

@@ -49,8 +49,8 @@ func TestLaterLayersWin(t *testing.T) {
 		"gate.window": "HARNESS_GATE_WINDOW", "gate.start_peak": "default with evaluate.by = local", "gate.drop": "default",
 		"cases.capture": project + ":10", "evaluate.thresholds": project + ":7", "providers.my_box.base_url": "VISE_PROVIDERS_MY_BOX_BASE_URL",
 	} {
-		if o, ok := origins.Of(key); !ok || o.Source() != source {
-			t.Errorf("%s came from %q, want %q", key, o.Source(), source)
+		if o, ok := origins.Of(key); !ok || o.Origin != source {
+			t.Errorf("%s came from %q, want %q", key, o.Origin, source)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestProblemsNameTheirPlace(t *testing.T) {
 			file := write(t, test.doc)
 			c, origins, err := Load(LoadOptions{ProjectFile: file})
 			var e *Error
-			if !errors.As(err, &e) || c != nil || origins != nil {
+			if !errors.As(err, &e) || c != nil || len(origins.List()) > 0 {
 				t.Fatalf("Load = %v, %v, want an *Error", c, err)
 			}
 			if len(e.Problems) != len(test.want) {
@@ -183,7 +183,7 @@ func TestStartPeak(t *testing.T) {
 	if err != nil || c.Gate.StartPeak != nil {
 		t.Fatalf("start peak = %v, %v, want unset", c.Gate.StartPeak, err)
 	}
-	if got, _ := o.Of("gate.start_peak"); got.Source() != "VISE_GATE_START_PEAK" || got.Value != "" {
+	if got, _ := o.Of("gate.start_peak"); got.Origin != "VISE_GATE_START_PEAK" || got.Value != "" {
 		t.Fatalf("origin = %+v", got)
 	}
 }
@@ -195,7 +195,7 @@ func TestOriginsHoldNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range origins {
+	for _, o := range origins.List() {
 		if strings.Contains(o.Value, "hunter2") {
 			t.Errorf("%s shows a secret: %s", o.Key, o.Value)
 		}
@@ -221,7 +221,7 @@ func FuzzLoad(f *testing.F) {
 		c, origins, err := Load(LoadOptions{ProjectFile: file})
 		var e *Error
 		switch {
-		case err == nil && (c == nil || len(origins) < len(settings)):
+		case err == nil && (c == nil || len(origins.List()) < len(settings)):
 			t.Fatal("neither an error nor a configuration")
 		case err != nil && (!errors.As(err, &e) || len(e.Problems) == 0 || c != nil):
 			t.Fatalf("not a list of problems: %v", err)

@@ -7,54 +7,55 @@ import (
 	"slices"
 )
 
-// Origin says what a key's effective value is and which layer set it.
-type Origin struct {
+// Setting is the effective value of a key and the layer it came from.
+type Setting struct {
 	Key   string `json:"key"`
 	Value string `json:"value"` // as TOML; "" = unset; never a secret
-	// Where: File with Line, or Variable, or Flag; none of them = Default.
+	// Origin names the layer for people: "vise.toml:12", "HARNESS_ROOT", "flag", "default".
+	Origin string `json:"origin"`
+	// The same for programs: File with Line, or Variable, or Flag; none of them is the default.
 	File     string `json:"file,omitempty"`
 	Line     int    `json:"line,omitempty"`
 	Variable string `json:"variable,omitempty"`
 	Flag     string `json:"flag,omitempty"`
-	Default  string `json:"default,omitempty"` // "default", or under which condition
 
 	column int
 }
 
-// Source names the layer for people: "vise.toml:12", "HARNESS_ROOT", "flag", "default".
-func (o Origin) Source() string {
+// source names the place of a value that some layer set; "" when none did.
+func (s Setting) source() string {
 	switch {
-	case o.Variable != "":
-		return o.Variable
-	case o.Flag != "":
+	case s.Variable != "":
+		return s.Variable
+	case s.Flag != "":
 		return "flag"
-	case o.File != "":
-		return fmt.Sprintf("%s:%d", o.File, o.Line)
+	case s.File != "":
+		return fmt.Sprintf("%s:%d", s.File, s.Line)
 	}
-	return o.Default
+	return ""
 }
 
-// Origins holds one Origin per key, in the order of Keys, then those of the providers.
-type Origins []Origin
+// Origins says where every effective value came from.
+type Origins struct{ list []Setting }
 
-// Of returns the origin of one key.
-func (os Origins) Of(key string) (Origin, bool) {
-	i := slices.IndexFunc(os, func(o Origin) bool { return o.Key == key })
+// List returns one Setting per key, in the order of Keys, then those of the providers.
+func (o Origins) List() []Setting { return slices.Clone(o.list) }
+
+// Of returns the setting of one key.
+func (o Origins) Of(key string) (Setting, bool) {
+	i := slices.IndexFunc(o.list, func(s Setting) bool { return s.Key == key })
 	if i < 0 {
-		return Origin{}, false
+		return Setting{}, false
 	}
-	return os[i], true
+	return o.list[i], true
 }
 
 // list completes the origins with values and with those of keys nobody set.
 func (l *loader) list(startPeak string) Origins {
-	out := make(Origins, 0, len(settings)+2*len(l.config.Providers))
+	out := make([]Setting, 0, len(settings)+3*len(l.config.Providers))
 	complete := func(key, value, def string) {
-		o, set := l.origins[key]
-		if !set {
-			o = Origin{Default: def}
-		}
-		o.Key, o.Value = key, value
+		o := l.origins[key]
+		o.Key, o.Value, o.Origin = key, value, cmp.Or(o.source(), def)
 		out = append(out, o)
 	}
 	for _, s := range settings {
@@ -73,5 +74,5 @@ func (l *loader) list(startPeak string) Origins {
 			complete(key+".price", showPrices(p.Prices), "default")
 		}
 	}
-	return out
+	return Origins{out}
 }
