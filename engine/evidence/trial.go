@@ -69,9 +69,6 @@ func concerns(signatures []string, metric string) bool {
 // once, until min are; an enrolled one may turn breached later. The report must
 // have resolved scores: an outage is no healthy session.
 func Observe(t *rule.Trial, metric, session string, signatures []string, min int) (changed bool) {
-	if session == "" {
-		return false
-	}
 	if !slices.Contains(t.ObservedSessions, session) {
 		if len(t.ObservedSessions) >= min {
 			return false
