@@ -1,0 +1,239 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrNotJSON says that a text given to JSON is not one JSON value.
+var ErrNotJSON = errors.New("redact: not one JSON value; use Text")
+
+// JSON masks the credentials in one JSON value and returns how many it masked.
+// Texts under a sensitive key are masked whole, all others as Text does. Order,
+// white space and the spelling of numbers are kept; raw itself is never changed.
+func (r *Redactor) JSON(raw []byte) ([]byte, int, error) {
+	if !json.Valid(raw) {
+		return raw, 0, ErrNotJSON
+	}
+	w := jsonWalk{r: r, raw: raw, keys: r.keys}
+	return w.run()
+}
+
+// Schema masks the credentials in a JSON Schema: by shape only, since there the
+// name of a credential is followed by its type.
+func (r *Redactor) Schema(raw []byte) ([]byte, int, error) {
+	if !json.Valid(raw) {
+		return raw, 0, ErrNotJSON
+	}
+	w := jsonWalk{r: r, raw: raw}
+	return w.run()
+}
+
+// Payload masks a text that may be JSON: as JSON when it is an object or an
+// array, else as Text.
+func (r *Redactor) Payload(s string) (string, int) {
+	t := strings.TrimLeft(s, " \t\r\n")
+	if t == "" || t[0] != '{' && t[0] != '[' {
+		return r.Text(s)
+	}
+	out, n, err := r.JSON([]byte(s))
+	if err != nil {
+		return r.Text(s)
+	}
+	if n == 0 {
+		return s, 0
+	}
+	return string(out), n
+}
+
+// Any masks a decoded JSON value (maps, slices, strings) and returns a copy where
+// something was masked; the value given is never changed.
+func (r *Redactor) Any(v any) (any, int) { return r.any(v, false) }
+
+func (r *Redactor) any(v any, sensitive bool) (any, int) {
+	switch v := v.(type) {
+	case string:
+		return r.value(v, sensitive)
+	case json.Number:
+		if sensitive {
+			return r.mask(v.String()), 1
+		}
+	case []any:
+		out, n := v, 0
+		for i, e := range v {
+			if x, k := r.any(e, sensitive); k > 0 {
+				if n == 0 {
+					out = append([]any(nil), v...)
+				}
+				out[i] = x
+				n += k
+			}
+		}
+		return out, n
+	case []string:
+		out, n := v, 0
+		for i, e := range v {
+			if x, k := r.value(e, sensitive); k > 0 {
+				if n == 0 {
+					out = append([]string(nil), v...)
+				}
+				out[i] = x
+				n += k
+			}
+		}
+		return out, n
+	case map[string]any:
+		out, n := v, 0
+		for key, e := range v {
+			name, k := r.Text(key)
+			x, m := r.any(e, r.keys && SensitiveKey(key))
+			if k+m == 0 {
+				continue
+			}
+			if n == 0 {
+				out = make(map[string]any, len(v))
+				for a, b := range v {
+					out[a] = b
+				}
+			}
+			if k > 0 {
+				delete(out, key)
+			}
+			out[name] = x
+			n += k + m
+		}
+		return out, n
+	}
+	return v, 0
+}
+
+// value masks one text, whole when it stands under a sensitive key.
+func (r *Redactor) value(s string, sensitive bool) (string, int) {
+	if !sensitive || s == "" {
+		return r.Text(s)
+	}
+	if isPlaceholder(s) || plainWord(s) {
+		return s, 0
+	}
+	scheme, rest := splitScheme(s)
+	return scheme + r.mask(rest), 1
+}
+
+// jsonWalk copies a valid JSON text, replacing what must be masked.
+type jsonWalk struct {
+	r    *Redactor
+	raw  []byte
+	pos  int
+	keys bool
+	out  []byte
+	last int // raw[:last] is in out
+	n    int
+}
+
+func (w *jsonWalk) run() ([]byte, int, error) {
+	w.value(false)
+	if w.n == 0 {
+		return w.raw, 0, nil
+	}
+	return append(w.out, w.raw[w.last:]...), w.n, nil
+}
+
+func (w *jsonWalk) space() {
+	for w.pos < len(w.raw) && strings.IndexByte(" \t\r\n", w.raw[w.pos]) >= 0 {
+		w.pos++
+	}
+}
+
+func (w *jsonWalk) value(sensitive bool) {
+	w.space()
+	if w.pos >= len(w.raw) {
+		return
+	}
+	switch c := w.raw[w.pos]; c {
+	case '{':
+		w.pos++
+		for w.more('}') {
+			key := w.text(false)
+			w.space()
+			w.pos++ // the colon
+			// An object under a sensitive name has names of its own (a schema, a
+			// record about a credential); a list has not.
+			w.value(w.keys && SensitiveKey(key))
+		}
+	case '[':
+		w.pos++
+		for w.more(']') {
+			w.value(sensitive)
+		}
+	case '"':
+		w.text(sensitive)
+	default:
+		start := w.pos
+		for w.pos < len(w.raw) && strings.IndexByte(",]} \t\r\n", w.raw[w.pos]) < 0 {
+			w.pos++
+		}
+		if sensitive && (c == '-' || c >= '0' && c <= '9') {
+			w.put(start, w.r.mask(string(w.raw[start:w.pos])), 1)
+		}
+	}
+}
+
+// more steps over a comma and reports whether another element follows.
+func (w *jsonWalk) more(end byte) bool {
+	w.space()
+	if w.pos < len(w.raw) && w.raw[w.pos] == ',' {
+		w.pos++
+		w.space()
+	}
+	if w.pos >= len(w.raw) {
+		return false
+	}
+	if w.raw[w.pos] == end {
+		w.pos++
+		return false
+	}
+	return true
+}
+
+// text steps over the string at pos, masks it and returns what it said.
+func (w *jsonWalk) text(sensitive bool) string {
+	start := w.pos
+	escaped := false
+	for w.pos++; w.pos < len(w.raw) && w.raw[w.pos] != '"'; w.pos++ {
+		if w.raw[w.pos] == '\\' {
+			escaped = true
+			w.pos++
+		}
+	}
+	w.pos = min(w.pos+1, len(w.raw))
+	lit := w.raw[start:w.pos]
+	var s string
+	if escaped || !utf8.Valid(lit) {
+		if json.Unmarshal(lit, &s) != nil {
+			return ""
+		}
+	} else {
+		s = string(bytes.Trim(lit, `"`))
+	}
+	if masked, n := w.r.value(s, sensitive); n > 0 {
+		w.put(start, masked, n)
+	}
+	return s
+}
+
+// put replaces raw[start:pos] by a JSON string.
+func (w *jsonWalk) put(start int, s string, n int) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(s) != nil { // a string always encodes
+		return
+	}
+	w.out = append(w.out, w.raw[w.last:start]...)
+	w.out = append(w.out, bytes.TrimRight(b.Bytes(), "\n")...)
+	w.last = w.pos
+	w.n += n
+}

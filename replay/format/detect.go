@@ -1,0 +1,273 @@
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"vise/replay/format/claudecode"
+	"vise/replay/format/native"
+	"vise/replay/format/recording"
+	"vise/replay/format/tau"
+)
+
+// Bounds of looking at a file to tell its format.
+const (
+	maxProbe  = 200       // records looked at
+	maxBytes  = 512 << 20 // bytes looked at
+	maxMember = 4 << 10   // bytes of a member's value looked at
+)
+
+// Detect tells the format of a file by its content: names and extensions lie. A
+// file of a format that is known but cannot be read yet gives an error that says
+// which. The reader is left anywhere.
+func Detect(r io.ReadSeeker) (string, error) {
+	h := newHead(r)
+	start, err := h.Peek(512)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	switch {
+	case len(start) == 0:
+		return "", fmt.Errorf("the file is empty: %w", ErrUnrecognised)
+	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
+		return "", foreign("an Inspect log (.eval archive)")
+	case bytes.HasPrefix(start, []byte("version https://git-lfs")):
+		return "", fmt.Errorf("a Git LFS pointer, not the file itself; fetch it with git lfs pull: %w", ErrUnrecognised)
+	case bytes.HasPrefix(start, []byte("SQLite format 3")):
+		return "", fmt.Errorf("an SQLite database: %w", ErrUnrecognised)
+	}
+	name, other := document(recording.NewScanner(h))
+	if name == "" && other == "" {
+		if err := h.rewind(); err != nil {
+			return "", err
+		}
+		var records int
+		name, other, records, err = lines(h)
+		if err != nil {
+			return "", err
+		}
+		if name == "" && other == "" {
+			return "", fmt.Errorf("recognised 0 of %d records; formats that can be read: %s: %w",
+				records, strings.Join(Formats(), ", "), ErrUnrecognised)
+		}
+	}
+	if name == "" {
+		return "", foreign(other)
+	}
+	return name, nil
+}
+
+func foreign(what string) error {
+	return fmt.Errorf("looks like %s, which cannot be read yet: %w", what, ErrUnrecognised)
+}
+
+// members are the keys of an object with the beginning of each value.
+type members map[string]string
+
+func (m members) has(keys ...string) bool {
+	for _, k := range keys {
+		if _, ok := m[k]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// text returns the value of a key if it is a short text.
+func (m members) text(key string) string {
+	var s string
+	if json.Unmarshal([]byte(m[key]), &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// one decides by the keys of a document that is one object, or of the first line
+// of a file of lines.
+var one = []struct {
+	name    string // a format that can be read
+	foreign string // or what it is called
+	match   func(members) bool
+}{
+	{native.Name, "", func(m members) bool { return m.has("vise") && m.text("type") == "session" }},
+	{tau.NameTau2, "", func(m members) bool { return m.has("simulations") && (m.has("tasks") || m.has("info")) }},
+	{"", "an ATIF trajectory (Harbor)", func(m members) bool { return strings.HasPrefix(m.text("schema_version"), "ATIF-") }},
+	{"", "a mini-swe-agent trajectory", func(m members) bool { return strings.HasPrefix(m.text("trajectory_format"), "mini-swe-agent") }},
+	{"", "a SWE-agent trajectory", func(m members) bool { return m.has("trajectory", "history") }},
+	{"", "an OTLP trace export", func(m members) bool { return m.has("resourceSpans") }},
+	{"", "a span tree (TRAIL)", func(m members) bool { return m.has("trace_id", "spans") }},
+	{"", "a span list", func(m members) bool { return m.has("spans") && !m.has("type") }},
+	{"", "an OpenAI Agents SDK trace export", func(m members) bool { return m.has("traces") }},
+	{"", "a Langfuse export", func(m members) bool { return m.has("trace", "observations") }},
+	{"", "a LangSmith export", func(m members) bool { return strings.HasPrefix(m["post"], "[") || strings.HasPrefix(m["patch"], "[") }},
+	{"", "an Inspect log", func(m members) bool { return m.has("eval", "version", "status") }},
+	{"", "a Who&When annotation", func(m members) bool { return m.has("mistake_agent", "history") }},
+	{"", "a Gemini CLI session", func(m members) bool { return m.has("sessionId") && (m.has("messages") || m.has("projectHash")) }},
+	{"", "an AgentDojo-style run", func(m members) bool { return m.has("run_id", "messages", "evaluation") }},
+	{"", "an OpenHands trajectory", func(m members) bool {
+		return m.has("history") && (m.has("instance_id") || m.has("issue") || m.has("question_id"))
+	}},
+	{"", "a Codex rollout", func(m members) bool {
+		switch m.text("type") {
+		case "session_meta", "response_item", "event_msg", "turn_context", "compacted":
+			return m.has("payload")
+		}
+		return false
+	}},
+	{"", "a Codex exec log", func(m members) bool {
+		t := m.text("type")
+		return t == "thread.started" || t == "turn.started" || strings.HasPrefix(t, "item.")
+	}},
+	{claudecode.Name, "", claude},
+	{"", "a Cursor transcript", func(m members) bool { return m.has("role", "message") && !m.has("type") }},
+	{"", "a chat log (OpenAI shape)", func(m members) bool {
+		return strings.HasPrefix(m["messages"], "[") || strings.HasPrefix(m["input"], "[") && !m.has("type") || strings.HasPrefix(m["items"], "[")
+	}},
+	{"", "an OpenHands event", func(m members) bool { return (m.has("action") || m.has("observation")) && m.has("source") }},
+}
+
+// claude tells a record of Claude Code; side records without a message come first
+// in many files.
+func claude(m members) bool {
+	switch m.text("type") {
+	case "user", "assistant", "system", "attachment", "progress":
+		return m.has("message") || m.has("sessionId") || m.has("uuid") || m.has("attachment")
+	case "summary":
+		return m.has("leafUuid") || m.has("summary")
+	case "file-history-snapshot":
+		return m.has("snapshot") || m.has("messageId")
+	case "queue-operation", "permission-mode", "mode", "custom-title", "ai-title", "agent-name", "last-prompt", "tool_use", "tool_result":
+		return m.has("sessionId")
+	}
+	return false
+}
+
+func decide(m members) (name, other string) {
+	for _, o := range one {
+		if o.match(m) {
+			return o.name, o.foreign
+		}
+	}
+	return "", ""
+}
+
+// document decides by the first value of a file. It follows an object only as far
+// as its keys leave open what it is.
+func document(sc *recording.Scanner) (name, other string) {
+	c, err := sc.Peek()
+	if err != nil {
+		return "", ""
+	}
+	if c == '[' {
+		return array(sc)
+	}
+	if c != '{' {
+		return "", ""
+	}
+	m, _ := probe(sc, func(m members) bool {
+		name, other = decide(m)
+		return name != "" && name != claudecode.Name
+	})
+	return decide(m)
+}
+
+var errDecided = errors.New("decided")
+
+// probe collects the members of an object until enough says that they decide. A
+// broken object gives what it has up to there.
+func probe(sc *recording.Scanner, enough func(members) bool) (members, error) {
+	m := members{}
+	err := sc.Members(func(key string) error {
+		if sc.Offset() > maxBytes || len(m) > maxProbe {
+			return errDecided
+		}
+		c, err := sc.Peek()
+		if err != nil {
+			return err
+		}
+		m[key] = string(c) // known by its kind even if it never ends
+		if enough != nil && c != '"' && enough(m) {
+			return errDecided
+		}
+		raw, _, err := sc.Value(maxMember)
+		if err != nil {
+			return err
+		}
+		m[key] = string(raw)
+		if enough != nil && enough(m) {
+			return errDecided
+		}
+		return nil
+	})
+	return m, err
+}
+
+// array decides by the first element.
+func array(sc *recording.Scanner) (name, other string) {
+	done := errors.New("first element seen")
+	// Only the first element matters; an array that breaks off in it is as good.
+	_ = sc.Elements(func() error {
+		c, err := sc.Peek()
+		if err != nil {
+			return err
+		}
+		if c != '{' {
+			raw, _, err := sc.Value(maxMember)
+			if err == nil && bytes.HasPrefix(raw, []byte(`"client.`)) {
+				other = "an Anthropic managed-agents log"
+			}
+			return done
+		}
+		m, _ := probe(sc, func(m members) bool { return m.has("traj") && m.has("reward") })
+		switch {
+		case m.has("traj") && (m.has("reward") || m.has("task_id")):
+			name = tau.NameTau
+		case m.has("conversations", "episode"):
+			other = "a Harbor SFT export"
+		case m.has("trace_id", "span_id"):
+			other = "a span list"
+		case m.has("action") || m.has("observation"):
+			other = "an OpenHands trajectory"
+		case m.has("role"):
+			other = "a chat log (OpenAI shape)"
+		}
+		return done
+	})
+	return name, other
+}
+
+// lines decides by the first records of a file of lines; some need more than the
+// first, and the first may be damaged.
+func lines(h *head) (name, other string, records int, err error) {
+	size := 0
+	for records < maxProbe && size < maxBytes {
+		line, rerr := h.line()
+		size += len(line)
+		if len(bytes.Trim(line, " \t\r\n\x00")) > 0 {
+			records++
+		}
+		if i := bytes.IndexByte(line, '{'); i >= 0 {
+			m, perr := probe(recording.NewScanner(bytes.NewReader(line[i:])), nil)
+			if perr == nil || len(m) > 1 {
+				n, o := decide(m)
+				if n != "" {
+					return n, "", records, nil
+				}
+				if other == "" {
+					other = o
+				}
+			}
+		}
+		if errors.Is(rerr, io.EOF) {
+			break
+		}
+		if rerr != nil {
+			return "", "", records, rerr
+		}
+	}
+	return "", other, records, nil
+}

@@ -1,0 +1,121 @@
+// Package format reads recorded sessions: it tells a file's format by its
+// content, reads it as a stream and hands sessions and turns to a sink, redacted.
+// Each format has a package of its own below this one.
+package format
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"vise/replay/format/claudecode"
+	"vise/replay/format/native"
+	"vise/replay/format/recording"
+	"vise/replay/format/tau"
+)
+
+// What readers and their callers speak in; see package recording.
+type (
+	Sink    = recording.Sink
+	Options = recording.Options
+	Summary = recording.Summary
+	Damage  = recording.Damage
+)
+
+// Errors of Read, for errors.Is.
+var (
+	// ErrUnrecognised: the file holds no session of a known format.
+	ErrUnrecognised = recording.ErrUnrecognised
+	// ErrDamaged: reading was strict and met damage; all else was read.
+	ErrDamaged = recording.ErrDamaged
+)
+
+// Formats returns the names of the formats that can be read, as Options.Format takes them.
+func Formats() []string {
+	return []string{native.Name, claudecode.Name, tau.NameTau, tau.NameTau2}
+}
+
+// Read reads one file and hands its sessions to the sink. The summary tells what
+// the file held, also beside an error: what came before is in the sink.
+func Read(ctx context.Context, path string, o Options, sink Sink) (Summary, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Summary{Path: path}, fmt.Errorf("read recorded session: %w", err)
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		if err == nil {
+			err = errors.New("not a file; name the files in it, or the folder to the import command")
+		}
+		return Summary{Path: path}, fmt.Errorf("read recorded session %s: %w", path, err)
+	}
+	name := o.Format
+	if name == "" {
+		if name, err = Detect(file); err != nil {
+			return Summary{Path: path}, fmt.Errorf("read %s: %w", path, err)
+		}
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return Summary{Path: path}, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	rec := recording.NewRecorder(ctx, path, name, o, sink)
+	switch name {
+	case native.Name:
+		err = native.Read(file, rec)
+	case claudecode.Name:
+		err = claudecode.Read(file, path, rec)
+	case tau.NameTau, tau.NameTau2:
+		err = tau.Read(file, path, rec)
+	default:
+		return Summary{Path: path}, fmt.Errorf("read %s: unknown format %q; use one of %v", path, name, Formats())
+	}
+	sum := rec.Summary()
+	switch {
+	case err != nil:
+		return sum, err
+	case sum.Sessions == 0:
+		return sum, fmt.Errorf("read %s as %s: recognised 0 of %d records: %w", path, name, sum.Records+sum.DamagedTotal, ErrUnrecognised)
+	case o.Strict && sum.DamagedTotal > 0:
+		d := sum.Damaged[0]
+		return sum, fmt.Errorf("read %s: %d %w, the first in line %d at byte %d (%s); read it without strict, or mend the file",
+			path, sum.DamagedTotal, ErrDamaged, d.Line, d.Offset, d.Reason)
+	}
+	return sum, nil
+}
+
+// head is a reader that looks at the beginning of a file.
+type head struct {
+	file io.ReadSeeker
+	*bufio.Reader
+}
+
+func newHead(file io.ReadSeeker) *head { return &head{file, bufio.NewReaderSize(file, 64<<10)} }
+
+func (h *head) rewind() error {
+	if _, err := h.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	h.Reset(h.file)
+	return nil
+}
+
+// maxLine bounds how much of a line is looked at, in bytes. The keys that tell a
+// format come early.
+const maxLine = 1 << 20
+
+// line returns the beginning of the next line; the rest is passed over.
+func (h *head) line() ([]byte, error) {
+	var line []byte
+	for {
+		part, err := h.ReadSlice('\n')
+		if n := maxLine - len(line); n > 0 {
+			line = append(line, part[:min(n, len(part))]...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}

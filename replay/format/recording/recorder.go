@@ -1,0 +1,297 @@
+package recording
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"vise/engine/guard"
+	"vise/engine/trace"
+)
+
+// Recorder stands between a format's reader and the sink. It gives sessions and
+// traces their ids, masks credentials in every text, counts, and computes the digest.
+type Recorder struct {
+	ctx  context.Context
+	sink Sink
+	red  *guard.Redactor
+	sum  Summary
+
+	ids    map[string]bool // session ids given so far
+	head   trace.Session   // the open session, as the reader knows it
+	open   bool
+	counts trace.Counts
+	turns  int
+	damage int // damages of the file when the session was opened
+	digest hash.Hash
+}
+
+// NewRecorder returns a recorder for one file.
+func NewRecorder(ctx context.Context, path, format string, o Options, sink Sink) *Recorder {
+	red := o.Redactor
+	if red == nil {
+		red = guard.DefaultRedactor()
+	}
+	return &Recorder{ctx: ctx, sink: sink, red: red, ids: map[string]bool{},
+		sum: Summary{Path: path, Format: format}}
+}
+
+// Summary returns what was read so far.
+func (r *Recorder) Summary() Summary { return r.sum }
+
+// Context is the context of the reading.
+func (r *Recorder) Context() context.Context { return r.ctx }
+
+// Record counts one record read in full.
+func (r *Recorder) Record() { r.sum.Records++ }
+
+// Damage counts a part of the file that could not be read in full.
+func (r *Recorder) Damage(d Damage) { r.sum.damage(d) }
+
+// Unknown counts a record of a type that is kept but not interpreted.
+func (r *Recorder) Unknown(kind string) { r.sum.unknown(Cut(kind, 80)) }
+
+// Note adds a remark to the summary.
+func (r *Recorder) Note(format string, args ...any) { r.sum.note(format, args...) }
+
+// Begin opens a session. Its ID is made safe and, within the file, unique; the
+// id it got is in the head that Head returns.
+func (r *Recorder) Begin(s trace.Session) error {
+	if r.open {
+		return fmt.Errorf("read %s: session %s opened before %s was closed", r.sum.Path, s.ID, r.head.ID)
+	}
+	s.ID = r.unique(SafeID(s.ID))
+	s.Origin = trace.Recorded
+	s.File = r.sum.Path
+	s.Counts, s.Damaged, s.Digest = trace.Counts{}, 0, ""
+	r.head, r.open, r.turns, r.counts = s, true, 0, trace.Counts{}
+	r.damage, r.digest = r.sum.DamagedTotal, sha256.New()
+	if r.sum.Sessions == 0 {
+		r.damage = 0 // what was damaged before the first session belongs to it
+	}
+	masked, _ := r.redactHead(s)
+	if err := r.sink.Begin(masked); err != nil {
+		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, s.ID, err)
+	}
+	return nil
+}
+
+// Head gives access to the head of the open session; what is set there before
+// End reaches the sink with it.
+func (r *Recorder) Head() *trace.Session { return &r.head }
+
+// Open reports whether a session is open.
+func (r *Recorder) Open() bool { return r.open }
+
+// Turn hands a turn on: index, session and trace id are set here.
+func (r *Recorder) Turn(t trace.Turn) error {
+	if err := r.ctx.Err(); err != nil {
+		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, r.head.ID, context.Cause(r.ctx))
+	}
+	t.SessionID, t.Index = r.head.ID, r.turns
+	t.TraceID = fmt.Sprintf("%s.%d", r.head.ID, t.Index)
+	r.turns++
+	if t.Spans == nil {
+		t.Spans = []trace.Span{}
+	}
+	r.redactTurn(&t)
+	c := trace.Count([]trace.Turn{t})
+	r.counts.Turns += c.Turns
+	r.counts.Steps += c.Steps
+	r.counts.Calls += c.Calls
+	r.counts.Errors += c.Errors
+	if r.head.Title == "" && t.Input != "" {
+		r.head.Title = FirstWords(t.Input)
+	}
+	if r.head.Started.IsZero() {
+		r.head.Started = t.Start
+	}
+	if t.End.After(r.head.Ended) {
+		r.head.Ended = t.End
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("read %s: session %s turn %d: %w", r.sum.Path, r.head.ID, t.Index, err)
+	}
+	r.digest.Write(raw)
+	if err := r.sink.Turn(t); err != nil {
+		return fmt.Errorf("read %s: session %s turn %d: %w", r.sum.Path, r.head.ID, t.Index, err)
+	}
+	return nil
+}
+
+// End closes the open session.
+func (r *Recorder) End() error {
+	s, n := r.redactHead(r.head)
+	r.sum.Masked += n
+	s.Counts = r.counts
+	s.Damaged = r.sum.DamagedTotal - r.damage
+	raw, err := json.Marshal(struct {
+		System, Agent, Label string
+		Tools                []trace.Tool
+	}{s.System, s.Agent, s.Label, s.Tools})
+	if err != nil {
+		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, s.ID, err)
+	}
+	r.digest.Write(raw)
+	s.Digest = hex.EncodeToString(r.digest.Sum(nil))
+	r.open = false
+	r.sum.Sessions++
+	r.sum.Turns += s.Counts.Turns
+	r.sum.Steps += s.Counts.Steps
+	r.sum.Calls += s.Counts.Calls
+	r.sum.Errors += s.Counts.Errors
+	if err := r.sink.End(s); err != nil {
+		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, s.ID, err)
+	}
+	return nil
+}
+
+// Opaque returns what is kept of a record that is not interpreted: its text,
+// masked first and cut to MaxOpaque bytes after, so that no secret escapes by
+// being cut in half.
+func (r *Recorder) Opaque(raw []byte) string {
+	s, n := r.red.Payload(strings.ToValidUTF8(string(raw), "\uFFFD"))
+	r.sum.Masked += n
+	return Cut(s, MaxOpaque)
+}
+
+// Preview is Opaque for a region of a file: at most its first MaxOpaque bytes
+// and some more to recognise a secret by.
+func (r *Recorder) Preview(raw []byte) string { return r.Opaque(raw[:min(len(raw), 4*MaxOpaque)]) }
+
+func (r *Recorder) unique(id string) string {
+	for n, base := 2, id; r.ids[id]; n++ {
+		suffix := fmt.Sprintf("-%d", n)
+		id = base[:min(len(base), MaxID-len(suffix))] + suffix
+	}
+	r.ids[id] = true
+	return id
+}
+
+func (r *Recorder) redactHead(s trace.Session) (trace.Session, int) {
+	n := 0
+	for _, p := range []*string{&s.Title, &s.System, &s.TaskSummary, &s.Agent} {
+		var k int
+		*p, k = r.red.Text(*p)
+		n += k
+	}
+	s.ScopeHints, n = r.redactHints(s.ScopeHints, n)
+	if len(s.Tools) > 0 {
+		tools := make([]trace.Tool, len(s.Tools))
+		for i, t := range s.Tools {
+			schema, k, err := r.red.Schema(t.Schema)
+			if err != nil {
+				schema = nil
+			}
+			tools[i] = trace.Tool{Name: t.Name, Schema: schema}
+			n += k
+		}
+		s.Tools = tools
+	}
+	s.Attrs, n = r.redactAttrs(s.Attrs, n)
+	return s, n
+}
+
+func (r *Recorder) redactTurn(t *trace.Turn) {
+	n := 0
+	text := func(p *string) {
+		var k int
+		*p, k = r.red.Text(*p)
+		n += k
+	}
+	payload := func(p *string) {
+		var k int
+		*p, k = r.red.Payload(*p)
+		n += k
+	}
+	t.Input = Describe(t.Input)
+	text(&t.Input)
+	text(&t.TaskSummary)
+	t.ScopeHints, n = r.redactHints(t.ScopeHints, n)
+	if len(t.EndState) > 0 {
+		if out, k, err := r.red.JSON(t.EndState); err == nil {
+			t.EndState, n = out, n+k
+		} else {
+			t.EndState = nil
+		}
+	}
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		s.Name, s.Input, s.Output = Cut(s.Name, maxName), Describe(s.Input), Describe(s.Output)
+		payload(&s.Input)
+		payload(&s.Output)
+		text(&s.Thought)
+		text(&s.Error)
+		s.Attrs, n = r.redactAttrs(s.Attrs, n)
+	}
+	r.sum.Masked += n
+}
+
+func (r *Recorder) redactHints(hints []trace.ScopeHint, n int) ([]trace.ScopeHint, int) {
+	if len(hints) == 0 {
+		return hints, n
+	}
+	out := make([]trace.ScopeHint, len(hints))
+	for i, h := range hints {
+		var k int
+		h.Description, k = r.red.Text(h.Description)
+		out[i], n = h, n+k
+	}
+	return out, n
+}
+
+func (r *Recorder) redactAttrs(attrs map[string]any, n int) (map[string]any, int) {
+	if len(attrs) == 0 {
+		return attrs, n
+	}
+	v, k := r.red.Any(attrs)
+	return v.(map[string]any), n + k
+}
+
+// maxName is the longest name of a tool or model kept, in bytes.
+const maxName = 200
+
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// SafeID makes an id that can be a key and a file name: runs of other characters
+// become one "-", and what is too long ends in a hash of the whole.
+func SafeID(id string) string {
+	s := strings.Trim(unsafe.ReplaceAllString(id, "-"), "-")
+	if s == "" || s == "." || s == ".." || len(s) > MaxID {
+		sum := sha256.Sum256([]byte(id))
+		h := hex.EncodeToString(sum[:6])
+		s = strings.Trim(s[:min(len(s), MaxID-1-len(h))]+"-"+h, "-.")
+	}
+	return s
+}
+
+// FirstWords returns the beginning of a text as a one-line title.
+func FirstWords(s string) string {
+	const max = 80
+	words := strings.Fields(s[:min(len(s), 8*max)])
+	t := strings.ToValidUTF8(strings.Join(words, " "), "")
+	if utf8.RuneCountInString(t) <= max {
+		return t
+	}
+	r := []rune(t)[:max-1]
+	return strings.TrimRight(string(r), " ") + "…"
+}
+
+// Cut shortens a text to n bytes, between characters, and says by how much.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	k := n
+	for k > 0 && !utf8.RuneStart(s[k]) {
+		k--
+	}
+	return fmt.Sprintf("%s… (+%d bytes)", s[:k], len(s)-k)
+}

@@ -1,0 +1,292 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+)
+
+// Record is one JSON object of a JSON Lines file.
+type Record struct {
+	Data   []byte // valid until the function it was given to returns
+	Line   int    // 1-based, of its first line
+	Offset int64
+	// Glued records shared a physical line with another one, joined ones were
+	// spread over several because a text held raw line feeds.
+	Glued, Joined bool
+}
+
+// Bounds of joining the pieces of a record that raw line feeds broke up.
+const (
+	maxJoinLines = 64
+	maxJoinBytes = 8 << 20
+	maxSalvage   = 256 // places tried for the start of a whole record in a broken line
+)
+
+// Decode turns a JSON text into v. Values of an unexpected type leave their
+// field empty and are no error: formats drift. A syntax error is returned.
+func Decode(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	var shape *json.UnmarshalTypeError
+	if errors.As(err, &shape) {
+		return nil
+	}
+	return err
+}
+
+// Lines reads a JSON Lines file and calls take for every object in it. Damage
+// never ends the reading: a broken line is counted with its place, two objects
+// glued together on one line are both found, and an object broken over several
+// lines is put together again where that gives a whole one. take must return the
+// error of Decode as it is, before it has done anything with the record; any
+// other error ends the reading. broken, if not nil, is shown each damaged part.
+func Lines(r io.Reader, rec *Recorder, take func(Record) error, broken func(Damage, []byte)) error {
+	l := &lineReader{lines: newLines(r, MaxRecord), rec: rec, take: take, broken: broken}
+	for {
+		if err := rec.ctx.Err(); err != nil {
+			return fmt.Errorf("read %s: %w", rec.sum.Path, err)
+		}
+		ln, err := l.lines.next()
+		if errors.Is(err, io.EOF) {
+			reason := "record is cut off"
+			if !l.ended {
+				reason = "last record is incomplete (no line end)"
+			}
+			l.flush(reason)
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: line %d: %w", rec.sum.Path, l.lines.number, err)
+		}
+		l.ended = ln.ended
+		if err := l.line(ln); err != nil {
+			return err
+		}
+	}
+}
+
+type lineReader struct {
+	lines  *lines
+	rec    *Recorder
+	take   func(Record) error
+	broken func(Damage, []byte)
+	ended  bool
+
+	held   []byte // the beginning of a record that may go on in the next line
+	heldAt Damage
+	count  int // lines in held
+	region int // index in the summary of the damage that the last line ended in, plus 1
+	last   int // last line of that region
+}
+
+func (l *lineReader) line(ln line) error {
+	data := trim(ln.data, ln.offset == 0)
+	at := Damage{Line: ln.number, Offset: ln.offset, Bytes: len(ln.data)}
+	switch {
+	case ln.long > 0:
+		l.flush("record is cut off")
+		at.Bytes += ln.long
+		l.report(at, fmt.Sprintf("line is longer than %d MB", MaxRecord>>20), data)
+		return nil
+	case len(data) == 0:
+		if bytes.IndexByte(ln.data, 0) >= 0 {
+			l.flush("record is cut off")
+			l.report(at, "zero bytes instead of a record", nil)
+		} else if l.held != nil { // an empty line inside a broken text
+			l.hold(ln, data)
+		}
+		return nil
+	case data[0] != '{':
+		return l.fragment(ln, data, at)
+	}
+	if l.held != nil && json.Valid(data) {
+		l.flush("record is cut off")
+	}
+	ok, err := l.try(data, ln.number, ln.offset, false, false)
+	if ok || err != nil {
+		return err
+	}
+	if l.held != nil {
+		if joined, err := l.join(data); joined || err != nil {
+			return err
+		}
+		l.flush("record is cut off")
+	}
+	rest, err := l.salvage(data, ln)
+	if err != nil || len(rest) == 0 {
+		return err
+	}
+	at.Offset += int64(len(data) - len(rest))
+	at.Bytes = len(rest)
+	l.held, l.heldAt, l.count = bytes.Clone(rest), at, 1
+	return nil
+}
+
+// fragment handles a line that is no object: the rest of a broken record, a bare
+// value, or rubbish.
+func (l *lineReader) fragment(ln line, data []byte, at Damage) error {
+	if l.held != nil {
+		if joined, err := l.join(data); joined || err != nil {
+			return err
+		}
+		if !json.Valid(data) && l.hold(ln, data) {
+			return nil
+		}
+		l.flush("record is cut off")
+	}
+	if json.Valid(data) {
+		l.report(at, "a bare value, not a record", data)
+		return nil
+	}
+	rest, err := l.salvage(data, ln)
+	if err == nil && len(rest) > 0 {
+		at.Bytes = len(rest)
+		l.report(at, "not JSON", rest)
+	}
+	return err
+}
+
+// try hands a text to take; ok is false when it is not JSON.
+func (l *lineReader) try(data []byte, number int, offset int64, glued, joined bool) (ok bool, err error) {
+	if !utf8.Valid(data) && json.Valid(data) {
+		l.report(Damage{Line: number, Offset: offset + int64(invalidAt(data)), Bytes: 1}, "invalid UTF-8, replaced; the record is kept", nil)
+	}
+	err = l.take(Record{Data: data, Line: number, Offset: offset, Glued: glued, Joined: joined})
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	l.rec.Record()
+	return true, nil
+}
+
+// join tries whether the held text and one more line make a whole record.
+func (l *lineReader) join(data []byte) (bool, error) {
+	if len(data) == 0 || data[len(data)-1] != '}' || len(l.held)+len(data) > maxJoinBytes {
+		return false, nil
+	}
+	whole := append(append(bytes.Clone(l.held), `\n`...), data...)
+	if !json.Valid(whole) {
+		return false, nil
+	}
+	at := l.heldAt
+	l.held = nil
+	ok, err := l.try(whole, at.Line, at.Offset, false, true)
+	if ok {
+		l.rec.Note("line %d: a record spread over %d lines was put together", at.Line, l.count+1)
+	}
+	return ok, err
+}
+
+// hold adds a line to the held text; false when the bounds are reached.
+func (l *lineReader) hold(ln line, data []byte) bool {
+	if l.count >= maxJoinLines || len(l.held)+len(data) > maxJoinBytes {
+		return false
+	}
+	l.held = append(append(l.held, `\n`...), data...)
+	l.heldAt.Bytes = int(ln.offset-l.heldAt.Offset) + len(ln.data)
+	l.count++
+	return true
+}
+
+// flush gives up on the held text.
+func (l *lineReader) flush(reason string) {
+	if l.held == nil {
+		return
+	}
+	l.report(l.heldAt, reason, l.held)
+	l.last = l.heldAt.Line + l.count - 1
+	l.held = nil
+}
+
+// report counts a damage. Rubbish that goes on over several lines is one damage.
+func (l *lineReader) report(d Damage, reason string, data []byte) {
+	d.Reason = reason
+	sum := &l.rec.sum
+	if reason == "not JSON" && l.last == d.Line-1 && l.region > 0 && l.region <= len(sum.Damaged) {
+		prev := &sum.Damaged[l.region-1]
+		if prev.Reason == "not JSON" || prev.Reason == "record is cut off" {
+			prev.Bytes = int(d.Offset-prev.Offset) + d.Bytes
+			l.last = d.Line
+			return
+		}
+	}
+	l.rec.Damage(d)
+	l.region, l.last = len(sum.Damaged), d.Line
+	if l.broken != nil && data != nil {
+		l.broken(d, data)
+	}
+}
+
+// salvage finds the whole objects in a line that is no JSON as it stands: two
+// objects glued together, or a whole one behind the beginning of another. It
+// returns what is left over at the end and reports what is left over before.
+func (l *lineReader) salvage(data []byte, ln line) ([]byte, error) {
+	rest := data
+	for len(rest) > 0 {
+		dec := json.NewDecoder(bytes.NewReader(rest))
+		var raw json.RawMessage
+		if dec.Decode(&raw) == nil && len(raw) > 0 && raw[0] == '{' {
+			off := ln.offset + int64(len(data)-len(rest))
+			if _, err := l.try(raw, ln.number, off, true, false); err != nil {
+				return nil, err
+			}
+			rest = trim(rest[dec.InputOffset():], false)
+			continue
+		}
+		start := wholeSuffix(rest)
+		if start <= 0 {
+			break
+		}
+		at := Damage{Line: ln.number, Offset: ln.offset + int64(len(data)-len(rest)), Bytes: start}
+		l.report(at, "record is cut off by the next one", rest[:start])
+		rest = rest[start:]
+	}
+	return rest, nil
+}
+
+// wholeSuffix returns where a complete object begins that reaches to the end of
+// the text, 0 if there is none. Quotes inside texts are escaped, so `{"` never
+// occurs in one, and an inner object is never followed by the end of the text.
+func wholeSuffix(data []byte) int {
+	if data[len(data)-1] != '}' {
+		return 0
+	}
+	at := 0
+	for range maxSalvage {
+		i := bytes.Index(data[at+1:], []byte(`{"`))
+		if i < 0 {
+			return 0
+		}
+		at += 1 + i
+		if json.Valid(data[at:]) {
+			return at
+		}
+	}
+	return 0
+}
+
+// trim takes white space and zero bytes off both ends, and at the start of a file its byte order mark.
+func trim(b []byte, first bool) []byte {
+	if first {
+		b = bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))
+	}
+	return bytes.Trim(b, " \t\r\x00")
+}
+
+func invalidAt(b []byte) int {
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(b)
+}
