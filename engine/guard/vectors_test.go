@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"errors"
 	"testing"
 
 	"vise/engine/guard"
@@ -48,5 +49,31 @@ func TestVectorsEnvScrub(t *testing.T) {
 	}
 	vectors.Run(t, "env_scrub", func(t *testing.T, in input) any {
 		return map[string]any{"env": guard.ScrubEnv(in.Env, in.Binary, in.Passthrough)}
+	})
+}
+
+func TestVectorsShellPolicy(t *testing.T) {
+	type input struct {
+		Argv   []string `json:"argv"`
+		Policy struct {
+			Allowed     []string   `json:"allowed_binaries"`
+			AllowPipes  bool       `json:"allow_pipes"`
+			Workdir     string     `json:"workdir"`
+			Denied      [][]string `json:"denied_prefixes"`
+			DeniedFlags []string   `json:"denied_flags"`
+		} `json:"policy"`
+	}
+	vectors.Run(t, "shell_policy", func(t *testing.T, in input) any {
+		p := guard.ShellPolicy{Allowed: in.Policy.Allowed, Pipes: in.Policy.AllowPipes, Workdir: in.Policy.Workdir,
+			Denied: in.Policy.Denied, DeniedFlags: in.Policy.DeniedFlags}
+		err := p.Check(in.Argv)
+		if err == nil {
+			return map[string]any{"allow": true, "reason": nil}
+		}
+		var refused *guard.ShellError
+		if !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+		return map[string]any{"allow": false, "reason": refused.Reason}
 	})
 }
