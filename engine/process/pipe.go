@@ -73,18 +73,20 @@ func (p *pipeReader) waits(yes bool) {
 	p.mu.Unlock()
 }
 
-func (p *pipeReader) silent() time.Duration {
+// silent reports whether the pipe has given nothing for quiet. A reader that
+// is still at work on what it got is given longer to come back for more.
+func (p *pipeReader) silent(quiet, patience time.Duration) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy {
-		return 0
+		quiet = patience
 	}
-	return time.Since(p.since)
+	return time.Since(p.since) >= quiet
 }
 
 // settle waits for the end of the pipe while it still gives something: it
 // returns false once it was silent for quiet, or talked for too long.
-func (p *pipeReader) settle(quiet time.Duration) bool {
+func (p *pipeReader) settle(quiet, patience time.Duration) bool {
 	begun := time.Now()
 	tick := time.NewTicker(max(quiet/10, time.Millisecond))
 	defer tick.Stop()
@@ -94,7 +96,7 @@ func (p *pipeReader) settle(quiet time.Duration) bool {
 			return true
 		case <-tick.C:
 			since := time.Since(begun)
-			if since >= quiet && p.silent() >= quiet || since >= drainFactor*quiet {
+			if since >= quiet && p.silent(quiet, patience) || since >= drainFactor*quiet {
 				return false
 			}
 		}

@@ -27,6 +27,7 @@ const (
 	DefaultGrace  = 2 * time.Second        // between the polite signal and the kill
 	DefaultDrain  = 500 * time.Millisecond // silence on a pipe after the exit
 	DefaultMaxLog = 8 << 20                // bytes of standard error passed on
+	busyFactor    = 6                      // a reader at work may take Drain times this to come back
 	drainFactor   = 20                     // a pipe that keeps talking is read for Drain times this at most
 	tailSize      = 8 << 10                // bytes of standard error kept for messages
 )
@@ -148,8 +149,10 @@ func (p *Process) own(ctx context.Context, stderr *pipeReader, copies *sync.Wait
 	reaped := make(chan error, 1)
 	go func() { reaped <- reap(p.cmd) }()
 	var err error
+	patience := p.spec.Drain // whoever asks for the end waits for no slow reader
 	select {
 	case err = <-reaped:
+		patience *= busyFactor
 	case <-ctx.Done():
 		err = p.end(reaped)
 	case <-p.stop:
@@ -161,7 +164,7 @@ func (p *Process) own(ctx context.Context, stderr *pipeReader, copies *sync.Wait
 	p.stdin.Close()
 	// Grandchildren outside the group that hold a pipe of ours are of our
 	// making and would keep it open for ever.
-	if !p.stdout.settle(p.spec.Drain) || !stderr.settle(p.spec.Drain) {
+	if !p.stdout.settle(p.spec.Drain, patience) || !stderr.settle(p.spec.Drain, patience) {
 		exit.Leftover = killHolders(p.stdout.inode, stderr.inode)
 	}
 	p.stdout.Close()

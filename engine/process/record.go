@@ -1,6 +1,8 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"syscall"
 	"time"
 )
@@ -25,17 +27,19 @@ func (r Record) Alive() bool {
 	return ok && r.StartTime != 0 && t == r.StartTime
 }
 
-// Reap kills the groups of those records whose leader is still the very
-// process that was recorded, and returns these records. Others are left alone.
-func Reap(records []Record) []Record {
-	var killed []Record
-	for _, r := range records {
-		if r.PID <= 1 || r.PGID <= 1 || !r.Alive() {
-			continue
-		}
-		if killGroup(r.PGID, syscall.SIGKILL) == nil {
-			killed = append(killed, r)
-		}
+// Reap kills the group of the record if its leader is still the very process
+// that was recorded, and reports whether it did. A number that belongs to
+// another process by now is left alone, and so is one that has ended. The
+// error names the pid.
+func Reap(r Record) (killed bool, err error) {
+	if r.PID <= 1 || r.PGID <= 1 || !r.Alive() {
+		return false, nil
 	}
-	return killed
+	if err := killGroup(r.PGID, syscall.SIGKILL); err != nil {
+		if errors.Is(err, syscall.ESRCH) {
+			return false, nil // it ended between the two looks
+		}
+		return false, fmt.Errorf("reap process %d (%s): %w", r.PID, r.Name, err)
+	}
+	return true, nil
 }
