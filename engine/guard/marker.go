@@ -74,30 +74,45 @@ func compatible(r rune) bool {
 func (m Marker) breakIn(s string) string {
 	var out strings.Builder
 	done := 0
-	prev := rune(-1)
-	first := rune(m.First[0])
+	first := m.First[0]
 	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if skeleton(r) == first && !(m.Word && (unicode.IsLetter(prev) || unicode.IsDigit(prev))) {
-			if mid, rest, end, ok := m.match(s, i); ok {
-				if done == 0 {
-					out.Grow(len(s) + 8)
-				}
-				out.WriteString(s[done:mid])
-				out.WriteRune('·')
-				out.WriteString(s[rest:end])
-				done, i, prev = end, end, -1
+		n := 1
+		if c := s[i]; c < 0x80 {
+			if c|0x20 != first { // every marker begins with a letter
+				i++
+				continue
+			}
+		} else {
+			var r rune
+			if r, n = utf8.DecodeRuneInString(s[i:]); skeleton(r) != rune(first) {
+				i += n
 				continue
 			}
 		}
-		prev = r
-		i += n
+		mid, rest, end, ok := m.match(s, i)
+		if !ok || m.Word && wordBefore(s[:i]) {
+			i += n
+			continue
+		}
+		if done == 0 {
+			out.Grow(len(s) + 8)
+		}
+		out.WriteString(s[done:mid])
+		out.WriteRune('·')
+		out.WriteString(s[rest:end])
+		done, i = end, end
 	}
 	if done == 0 {
 		return s
 	}
 	out.WriteString(s[done:])
 	return out.String()
+}
+
+// wordBefore reports whether a text ends in a letter or digit.
+func wordBefore(s string) bool {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 // match tries the marker at i: s[i:mid] is the first part, s[rest:end] the second.

@@ -23,6 +23,7 @@ func Visible(text string) string {
 	prev, _ := utf8.DecodeLastRuneInString(text[:i])
 	for i < len(text) {
 		r, n := utf8.DecodeRuneInString(text[i:])
+		last := rune('\\') // an escape is plain text to what follows it
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&out, `\x%02x`, text[i])
@@ -30,10 +31,12 @@ func Visible(text string) string {
 			out.WriteString(`\r`)
 		case r == '\n' || r == '\t':
 			out.WriteByte(byte(r))
+			last = r
 		case r < 0x20 || r >= 0x7f && r <= 0x9f:
 			fmt.Fprintf(&out, `\x%02x`, r)
-		case selector(r) && prev > 0x7f && !selector(prev), joiner(r) && joins(prev, text[i+n:]):
+		case selector(r) && prev > 0x7f && prev != utf8.RuneError && !selector(prev), joiner(r) && joins(prev, text[i+n:]):
 			out.WriteRune(r)
+			last = r
 		case invisible(r):
 			if r > 0xffff {
 				fmt.Fprintf(&out, `\U%08x`, r)
@@ -42,8 +45,9 @@ func Visible(text string) string {
 			}
 		default:
 			out.WriteRune(r)
+			last = r
 		}
-		prev = r
+		prev = last
 		i += n
 	}
 	return out.String()
@@ -58,7 +62,7 @@ func invisible(r rune) bool {
 // characters of a script or of an emoji.
 func joins(prev rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
-	return prev > 0x2ff && next > 0x2ff && !joiner(prev) && !invisible(next)
+	return prev > 0x2ff && next > 0x2ff && prev != utf8.RuneError && next != utf8.RuneError && !joiner(prev) && !invisible(next)
 }
 
 func firstInvisible(s string) int {
