@@ -18,8 +18,7 @@ func (r *Redactor) JSON(raw []byte) ([]byte, int, error) {
 	if !json.Valid(raw) {
 		return raw, 0, ErrNotJSON
 	}
-	w := jsonWalk{r: r, raw: raw, keys: r.keys}
-	return w.run()
+	return r.walk(raw, r.keys)
 }
 
 // Schema masks the credentials in a JSON Schema: by shape only, since there the
@@ -28,8 +27,33 @@ func (r *Redactor) Schema(raw []byte) ([]byte, int, error) {
 	if !json.Valid(raw) {
 		return raw, 0, ErrNotJSON
 	}
-	w := jsonWalk{r: r, raw: raw}
-	return w.run()
+	return r.walk(raw, false)
+}
+
+func (r *Redactor) walk(raw []byte, keys bool) ([]byte, int, error) {
+	text := string(raw)
+	w := jsonWalk{r: r, raw: text, keys: keys, valid: utf8.ValidString(text)}
+	w.calm = len(r.extra) == 0 && !strings.Contains(text, `\u`) && !r.suspicious(text)
+	w.value(false)
+	if w.n == 0 {
+		return raw, 0, nil
+	}
+	return append(w.out, w.raw[w.last:]...), w.n, nil
+}
+
+// suspicious reports whether a text may hold something that Text masks by its shape.
+func (r *Redactor) suspicious(s string) bool {
+	if !r.values {
+		return false
+	}
+	for i := range shapes {
+		for _, lit := range shapes[i].literals {
+			if strings.Contains(s, lit) {
+				return true
+			}
+		}
+	}
+	return strings.Contains(s, "PRIVATE KEY")
 }
 
 // Payload masks a text that may be JSON: as JSON when it is an object or an
@@ -89,7 +113,7 @@ func (r *Redactor) any(v any, sensitive bool) (any, int) {
 		out, n := v, 0
 		for key, e := range v {
 			name, k := r.Text(key)
-			x, m := r.any(e, r.keys && SensitiveKey(key))
+			x, m := r.any(e, r.keys && sensitiveKey(key))
 			if k+m == 0 {
 				continue
 			}
@@ -124,21 +148,15 @@ func (r *Redactor) value(s string, sensitive bool) (string, int) {
 
 // jsonWalk copies a valid JSON text, replacing what must be masked.
 type jsonWalk struct {
-	r    *Redactor
-	raw  []byte
-	pos  int
-	keys bool
-	out  []byte
-	last int // raw[:last] is in out
-	n    int
-}
-
-func (w *jsonWalk) run() ([]byte, int, error) {
-	w.value(false)
-	if w.n == 0 {
-		return w.raw, 0, nil
-	}
-	return append(w.out, w.raw[w.last:]...), w.n, nil
+	r     *Redactor
+	raw   string
+	pos   int
+	keys  bool // values under a sensitive key are masked
+	valid bool // raw is UTF-8
+	calm  bool // nothing in raw has the shape of a credential: only pairs are left to find
+	out   []byte
+	last  int // raw[:last] is in out
+	n     int
 }
 
 func (w *jsonWalk) space() {
@@ -161,7 +179,7 @@ func (w *jsonWalk) value(sensitive bool) {
 			w.pos++ // the colon
 			// An object under a sensitive name has names of its own (a schema, a
 			// record about a credential); a list has not.
-			w.value(w.keys && SensitiveKey(key))
+			w.value(w.keys && sensitiveKey(key))
 		}
 	case '[':
 		w.pos++
@@ -176,7 +194,7 @@ func (w *jsonWalk) value(sensitive bool) {
 			w.pos++
 		}
 		if sensitive && (c == '-' || c >= '0' && c <= '9') {
-			w.put(start, w.r.mask(string(w.raw[start:w.pos])), 1)
+			w.put(start, w.r.mask(w.raw[start:w.pos]), 1)
 		}
 	}
 }
@@ -210,16 +228,24 @@ func (w *jsonWalk) text(sensitive bool) string {
 	}
 	w.pos = min(w.pos+1, len(w.raw))
 	lit := w.raw[start:w.pos]
-	var s string
-	if escaped || !utf8.Valid(lit) {
-		if json.Unmarshal(lit, &s) != nil {
-			return ""
-		}
-	} else {
-		s = string(bytes.Trim(lit, `"`))
+	s := lit[1 : len(lit)-1]
+	if escaped || !w.valid {
+		s = unquote(lit)
+	}
+	if w.calm && !sensitive && !strings.ContainsAny(s, "=:") {
+		return s
 	}
 	if masked, n := w.r.value(s, sensitive); n > 0 {
 		w.put(start, masked, n)
+	}
+	return s
+}
+
+// unquote decodes a JSON string; a valid one always decodes.
+func unquote(lit string) string {
+	var s string
+	if json.Unmarshal([]byte(lit), &s) != nil {
+		return ""
 	}
 	return s
 }

@@ -18,7 +18,7 @@ func (r *Redactor) pairs(s string) (string, int) {
 			continue
 		}
 		name, ok := nameBefore(s, i)
-		if !ok || !SensitiveKey(name) {
+		if !ok || !sensitiveKey(name) {
 			continue
 		}
 		from, to, found := valueAfter(s, i)
@@ -35,6 +35,39 @@ func (r *Redactor) pairs(s string) (string, int) {
 	}
 	b.WriteString(s[last:])
 	return b.String(), n
+}
+
+// sensitiveKey is SensitiveKey with a cheap test in front: most names are plain
+// and end in nothing that the names of credentials end in.
+func sensitiveKey(key string) bool {
+	var buf [maxName]byte
+	n := 0
+	for i := 0; i < len(key); i++ {
+		c := key[i]
+		switch {
+		case c >= 0x80 || n == len(buf):
+			return SensitiveKey(key)
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+			fallthrough
+		case c >= 'a' && c <= 'z' || c >= '0' && c <= '9':
+			buf[n] = c
+			n++
+		}
+	}
+	for n > 0 && buf[n-1] >= '0' && buf[n-1] <= '9' {
+		n--
+	}
+	flat := buf[:n]
+	if credentialNames[string(flat)] {
+		return SensitiveKey(key)
+	}
+	for _, end := range credentialEnds {
+		if k := n - len(end); k >= 0 && buf[n-1] == end[len(end)-1] && string(flat[k:]) == end {
+			return SensitiveKey(key)
+		}
+	}
+	return false
 }
 
 // longest name looked at, in bytes

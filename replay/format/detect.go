@@ -122,6 +122,10 @@ var one = []struct {
 		t := m.text("type")
 		return t == "thread.started" || t == "turn.started" || strings.HasPrefix(t, "item.")
 	}},
+	{"", "a log of an old Codex version", func(m members) bool {
+		t := m.text("type")
+		return m.has("created_at") && (m.has("role") || t == "function_call" || t == "function_result")
+	}},
 	{claudecode.Name, "", claude},
 	{"", "a Cursor transcript", func(m members) bool { return m.has("role", "message") && !m.has("type") }},
 	{"", "a chat log (OpenAI shape)", func(m members) bool {

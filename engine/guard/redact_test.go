@@ -1,0 +1,255 @@
+package guard
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Credentials of no account: the shapes are real, the characters are not.
+const (
+	openAI  = "sk-proj-Zz0011223344556677889900aabbccdd"
+	aws     = "AKIA" + "ABCDEFGH12345678"
+	gitHub  = "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
+	slack   = "xoxb-1234567890-abcdefghij"
+	jwt     = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+	pemKey  = "-----BEGIN RSA PRIVATE KEY-----\nMIIBOgIBAAJBAK\nabc+/=\n-----END RSA PRIVATE KEY-----"
+	bearing = "Bearer abcdef0123456789xyz"
+)
+
+var mark = regexp.MustCompile(`\[redacted:[a-z-]+:[0-9a-f]{6}\]`)
+
+func TestRedactText(t *testing.T) {
+	r := DefaultRedactor()
+	for _, c := range []struct{ in, want string }{
+		{"key " + openAI + " ends", "key [api-key] ends"},
+		{"aws " + aws + ".", "aws [aws-key]."},
+		{"clone with " + gitHub, "clone with [github-token]"},
+		{"post as " + slack, "post as [slack-token]"},
+		{"cookie " + jwt, "cookie [jwt]"},
+		{"curl -H 'Authorization: " + bearing + "'", "curl -H 'Authorization: Bearer [secret]'"},
+		{"Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [secret]"},
+		{"postgres://bob:hunter2@db/x", "postgres://bob:[secret]@db/x"},
+		{"before\n" + pemKey + "\nafter", "before\n[private-key]\nafter"},
+		{"cut: -----BEGIN PRIVATE KEY-----\nMIIBOgIBAAJB", "cut: [private-key]"},
+		{"export API_KEY=abc && run", "export API_KEY=[secret] && run"},
+		{"?token=abcdef&page=2", "?token=[secret]&page=2"},
+		{`{"password": "hunter two"}`, `{"password": "[secret] two"}`}, // text, not JSON: up to the blank
+		{`client_secret: 'q1w2e3'`, `client_secret: '[secret]'`},
+		{"password: hunter2x", "password: [secret]"},
+		{`{\"api_key\": \"abcd\"}`, `{\"api_key\": \"[secret]\"}`},
+		// Not secrets.
+		{"call toolu_01SV2pqw6MpP3RXkk9rYKYMu", ""},
+		{"call_V2Qv5Haz9j6gtTSEN1dXeYdz of 0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f", ""},
+		{"trace 4bf92f3577b34da6a3ce929d0e0e4736 sha256:9f86d081884c7d659a2feaa0c55ad015", ""},
+		{"task-manager-with-a-long-name-2024 and disk-partition-0123456789", ""},
+		{"max_tokens=4096 next_page_token=abc123", ""},
+		{"func f(token string, password = read())", ""},
+		{"api_key=$OPENAI_API_KEY password=${PASS} secret=<your secret>", ""},
+		{"const token: string = null; password: true", ""},
+		{"http://localhost:8080/path and git@host:repo", ""},
+		{"payment_id credit_card_4421486 for mia_li_3668", ""},
+	} {
+		want := c.want
+		if want == "" {
+			want = c.in
+		}
+		got, n := r.Text(c.in)
+		if short := mark.ReplaceAllStringFunc(got, func(m string) string { return "[" + strings.Split(m, ":")[1] + "]" }); short != want {
+			t.Errorf("Text(%q)\n got %q\nwant %q", c.in, got, want)
+		}
+		if (n > 0) != (want != c.in) {
+			t.Errorf("Text(%q) masked %d", c.in, n)
+		}
+		if again, k := r.Text(got); again != got || k != 0 {
+			t.Errorf("Text(%q) is not idempotent: %q", c.in, again)
+		}
+	}
+}
+
+func TestRedactJSON(t *testing.T) {
+	r := DefaultRedactor()
+	for _, c := range []struct{ in, want string }{
+		{`{"a":1.0e+2, "password":"x y z"}`, `{"a":1.0e+2, "password":"[secret]"}`},
+		{`{"token":123456789012345678901,"n":123456789012345678901}`, `{"token":"[secret]","n":123456789012345678901}`},
+		{`{"secrets":["a","b"],"ok":["a"]}`, `{"secrets":["[secret]","[secret]"],"ok":["a"]}`},
+		{`{"password":{"type":"string","minLength":8}}`, `{"password":{"type":"string","minLength":8}}`},
+		{`{"password":null,"secret":true,"token":""}`, `{"password":null,"secret":true,"token":""}`},
+		{`{"authorization":"` + bearing + `"}`, `{"authorization":"Bearer [secret]"}`},
+		{`{"note":"a \u003c b \"` + openAI + `\""}`, `{"note":"a < b \"[api-key]\""}`},
+		{`[ "x" , {"deep":[{"api_key":"k"}]} ]`, `[ "x" , {"deep":[{"api_key":"[secret]"}]} ]`},
+		{`{"` + gitHub + `":1}`, `{"[github-token]":1}`},
+		{`"sk\u002dproj\u002dZz0011223344556677889900aabbccdd"`, `"[api-key]"`},
+	} {
+		got, _, err := r.JSON([]byte(c.in))
+		if err != nil {
+			t.Fatalf("JSON(%s): %v", c.in, err)
+		}
+		if short := mark.ReplaceAllStringFunc(string(got), func(m string) string { return "[" + strings.Split(m, ":")[1] + "]" }); short != c.want {
+			t.Errorf("JSON(%s)\n got %s\nwant %s", c.in, got, c.want)
+		}
+		if again, k, err := r.JSON(got); string(again) != string(got) || k != 0 || err != nil {
+			t.Errorf("JSON(%s) is not idempotent: %s", c.in, again)
+		}
+		var v any
+		dec := json.NewDecoder(strings.NewReader(c.in))
+		dec.UseNumber()
+		if err := dec.Decode(&v); err != nil {
+			t.Fatal(err)
+		}
+		masked, _ := r.Any(v)
+		var want any
+		dec = json.NewDecoder(strings.NewReader(string(got)))
+		dec.UseNumber()
+		if err := dec.Decode(&want); err != nil {
+			t.Fatal(err)
+		}
+		a, _ := json.Marshal(masked)
+		b, _ := json.Marshal(want)
+		if string(a) != string(b) {
+			t.Errorf("Any and JSON differ:\n%s\n%s", a, b)
+		}
+	}
+	if _, _, err := r.JSON([]byte(`{"a":`)); err == nil {
+		t.Error("JSON took a broken text")
+	}
+}
+
+// The same secret becomes the same placeholder however it is found, another one
+// another, and another salt gives other placeholders.
+func TestRedactPlaceholder(t *testing.T) {
+	r := DefaultRedactor()
+	byShape, _ := r.Text("x " + openAI)
+	byName, _ := r.Text("api_key=" + openAI)
+	byKey, _, _ := r.JSON([]byte(`{"apiKey":"` + openAI + `"}`))
+	p := mark.FindString(byShape)
+	if p == "" || mark.FindString(byName) != p || mark.FindString(string(byKey)) != p {
+		t.Errorf("placeholders differ: %s, %s, %s", byShape, byName, byKey)
+	}
+	if other, _ := r.Text("x " + openAI + "9"); mark.FindString(other) == p {
+		t.Error("two secrets share a placeholder")
+	}
+	salted, err := NewRedactor(RedactOptions{Values: true, Salt: []byte("mine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := salted.Text("x " + openAI); mark.FindString(got) == p {
+		t.Error("the salt does not matter")
+	}
+}
+
+func TestRedactOptions(t *testing.T) {
+	off, err := NewRedactor(RedactOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := "password=abc " + openAI; func() string { o, _ := off.Text(s); return o }() != s {
+		t.Error("masked although switched off")
+	}
+	extra, err := NewRedactor(RedactOptions{Extra: []string{`customer-(\d+)`, `\bINT-[A-Z]+`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, n := extra.Text("customer-4711 asked about INT-XY")
+	if n != 2 || !strings.HasPrefix(got, "customer-[redacted:secret:") || strings.Contains(got, "INT-XY") {
+		t.Errorf("extra expressions: %q, %d", got, n)
+	}
+	if _, err := NewRedactor(RedactOptions{Extra: []string{`(`}}); err == nil || !strings.Contains(err.Error(), `"("`) {
+		t.Errorf("a bad expression gives %v", err)
+	}
+}
+
+func TestRedactSchema(t *testing.T) {
+	in := `{"properties":{"password":{"type":"string","default":"` + gitHub + `"},"tokens":["string"]}}`
+	got, n, err := DefaultRedactor().Schema([]byte(in))
+	if err != nil || n != 1 || !strings.Contains(string(got), `"tokens":["string"]`) || strings.Contains(string(got), gitHub) {
+		t.Errorf("schema: %s, %d, %v", got, n, err)
+	}
+}
+
+// Whatever surrounds a secret, it is gone, and a second pass changes nothing.
+func TestRedactProperty(t *testing.T) {
+	r := DefaultRedactor()
+	secrets := []string{openAI, aws, gitHub, slack, jwt, pemKey}
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		for range rapid.IntRange(1, 5).Draw(t, "n") {
+			b.WriteString(rapid.SampledFrom([]string{" ", "\n", "password=", "token: ", `"api_key":"`, "https://u:", "@h ", "Bearer ", ", ", "'", "x "}).Draw(t, "glue"))
+			b.WriteString(rapid.OneOf(rapid.SampledFrom(secrets), rapid.String()).Draw(t, "part"))
+		}
+		in := b.String()
+		got, _ := r.Text(in)
+		if again, n := r.Text(got); n != 0 || again != got {
+			t.Fatalf("not idempotent:\n%q\n%q\n%q", in, got, again)
+		}
+		if strings.Contains(got, " "+openAI) || strings.Contains(got, pemKey) {
+			t.Fatalf("secret left in %q", got)
+		}
+	})
+}
+
+// The cheap test in front of SensitiveKey never changes its answer.
+func TestSensitiveKeyQuick(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.OneOf(rapid.String(), rapid.StringMatching(`[A-Za-z_. -]{0,8}(api|next|page)?[_-]?([Kk]ey|TOKEN|pass_word|secret|auth|cookies)[0-9_]{0,3}`)).Draw(t, "key")
+		if sensitiveKey(key) != SensitiveKey(key) {
+			t.Fatalf("%q: quick %v, exact %v", key, sensitiveKey(key), SensitiveKey(key))
+		}
+	})
+}
+
+func FuzzRedact(f *testing.F) {
+	for _, s := range []string{"", "password=" + openAI, `{"token":["a",{"b":1}]}`, pemKey, "https://a:b@c", `{"\ud800":"x"}`, "[redacted:secret:000000]", "token=[redacted:"} {
+		f.Add(s)
+	}
+	r := DefaultRedactor()
+	f.Fuzz(func(t *testing.T, s string) {
+		got, n := r.Text(s)
+		if n == 0 && got != s {
+			t.Fatalf("changed without a count: %q", got)
+		}
+		if again, k := r.Text(got); again != got || k != 0 {
+			t.Fatalf("Text is not idempotent: %q → %q → %q", s, got, again)
+		}
+		out, n, err := r.JSON([]byte(s))
+		if err != nil {
+			return
+		}
+		if !json.Valid(out) {
+			t.Fatalf("JSON made %q of %q", out, s)
+		}
+		if n == 0 && string(out) != s {
+			t.Fatalf("JSON changed without a count: %q", out)
+		}
+		if again, k, err := r.JSON(out); err != nil || k != 0 || string(again) != string(out) {
+			t.Fatalf("JSON is not idempotent: %q → %q → %q", s, out, again)
+		}
+	})
+}
+
+func BenchmarkRedactText(b *testing.B) {
+	s := strings.Repeat("The reservation EHGLP3 of emma_kim_9957 leaves at 10:30; status: confirmed, total=312.50.\n", 4096)
+	r := DefaultRedactor()
+	b.SetBytes(int64(len(s)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, n := r.Text(s); n != 0 {
+			b.Fatal("masked something")
+		}
+	}
+}
+
+func BenchmarkRedactJSON(b *testing.B) {
+	raw := []byte("[" + strings.Repeat(`{"reservation_id":"EHGLP3","user_id":"emma_kim_9957","flights":[{"number":"HAT136","price":52.5}],"note":"leaves at 10:30"},`, 2048) + "0]")
+	r := DefaultRedactor()
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, n, err := r.JSON(raw); n != 0 || err != nil {
+			b.Fatal("masked something", err)
+		}
+	}
+}
