@@ -36,7 +36,7 @@ func limit(v any) int {
 	case float64:
 		n = v
 	case json.Number:
-		if f, err := v.Float64(); err == nil {
+		if f, err := v.Float64(); err == nil || math.IsInf(f, 0) { // out of range is infinite, which the range cuts
 			n = f
 		}
 	case string:

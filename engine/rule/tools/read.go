@@ -61,17 +61,27 @@ func fit(doc rule.Doc, limit int) (shown rule.Doc, text string, hidden int) {
 		}
 		return text
 	}
-	tooLong := func(text string) bool { return utf8.RuneCountInString(text) > limit }
-	a, p := len(doc.Active), len(doc.Provisional)
-	if text = render(a, p); !tooLong(text) {
-		return shown, text, hidden
+	fits := func(active, provisional int) bool {
+		return utf8.RuneCountInString(render(active, provisional)) <= limit
 	}
-	// The text grows with every rule, so the first number that is too much is found by halving.
-	if a = sort.Search(a, func(n int) bool { return tooLong(render(n+1, p)) }); a == 0 {
-		p = sort.Search(p, func(n int) bool { return tooLong(render(0, n+1)) })
+	p := most(len(doc.Provisional), func(n int) bool { return fits(0, n) })
+	a := 0
+	if p == len(doc.Provisional) {
+		a = most(len(doc.Active), func(n int) bool { return fits(n, p) })
 	}
 	text = render(a, p)
 	return shown, text, hidden
+}
+
+// most is the largest number up to n that fits, when whatever is larger than one that
+// does not fit does not fit either. It never tries more than twice what fits, so its
+// cost is that of what is shown and not of what is stored.
+func most(n int, fits func(int) bool) int {
+	high := 1
+	for high < n && fits(high) {
+		high *= 2
+	}
+	return sort.Search(min(high, n), func(i int) bool { return !fits(i + 1) })
 }
 
 func ids(rules []rule.Rule) []string {
