@@ -1,0 +1,101 @@
+package rule_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"vise/engine/rule"
+)
+
+func TestNormalizeScopeIsIdempotent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := rapid.OneOf(rapid.String(), rapid.StringMatching(`[a-zA-Z0-9._/ -]{0,80}`)).Draw(t, "scope")
+		once := rule.NormalizeScope(in)
+		if twice := rule.NormalizeScope(once); twice != once {
+			t.Fatalf("%q → %q → %q", in, once, twice)
+		}
+		if err := rule.ValidateScope(once); err != nil {
+			t.Fatalf("a normalised scope is refused: %v", err)
+		}
+	})
+}
+
+func TestRefusalsMatchByClass(t *testing.T) {
+	_, _, err := rule.ResolveScope(rule.ScopeArgs{Scope: "../etc"})
+	if !errors.Is(err, &rule.Error{Class: rule.ErrScopePath}) || errors.Is(err, &rule.Error{Class: rule.ErrScopeUnsafe}) {
+		t.Errorf("ResolveScope of a path: %v", err)
+	}
+	_, err = rule.ParseMetric("vibes")
+	if !errors.Is(err, &rule.Error{Class: rule.ErrUnknownMetric}) || !strings.Contains(err.Error(), "task_completion") {
+		t.Errorf("an unknown metric must name the known ones: %v", err)
+	}
+}
+
+func TestDescribeScope(t *testing.T) {
+	for _, c := range []struct {
+		label, text     string
+		scope, sentence string
+		ok              bool
+	}{
+		{"Venmo Payments", "paying people", "venmo-payments", "paying people.", true},
+		{"///", "catch all", "", "", false},
+		{"venmo", " \u200b ", "venmo", "", false},
+	} {
+		scope, sentence, ok := rule.DescribeScope(c.label, c.text)
+		if scope != c.scope || sentence != c.sentence || ok != c.ok {
+			t.Errorf("DescribeScope(%q, %q) = %q, %q, %v", c.label, c.text, scope, sentence, ok)
+		}
+	}
+}
+
+func TestRetiredRuleDoesNotComeBack(t *testing.T) {
+	rules := []rule.Rule{
+		{ID: "r-1", Text: "Always pass reason_code.", Status: rule.Retired, Scope: "refunds", CreatedAt: "2026-01-01"},
+		{ID: "r-2", Text: "always  pass REASON_CODE", Status: rule.Retired, Scope: "global", CreatedAt: "2026-01-02"},
+	}
+	proposal := rule.Rule{Text: "Always pass reason_code", Scope: "global"}
+	if c := rule.Covering(rules, proposal); len(c) != 0 {
+		t.Errorf("retired rules cover nothing, got %v", c)
+	}
+	c, ok := rule.Disproved(rules, proposal)
+	if !ok || c.RuleID != "r-2" || c.Reason != rule.RetiredText {
+		t.Errorf("Disproved = %+v, %v; want the newest, r-2", c, ok)
+	}
+	if _, ok := rule.Disproved(rules, rule.Rule{Text: "Pass reason_code when refunding"}); ok {
+		t.Error("another wording is a new proposal")
+	}
+}
+
+// TestComparableMissesNothing: what the token index leaves out is never covering.
+func TestComparableMissesNothing(t *testing.T) {
+	word := rapid.SampledFrom([]string{"verify", "payment", "status", "retry", "the", "a", "é", "先に", "reason_code", "."})
+	text := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(word, 0, 5).Draw(t, "words"), " ")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		var rules []rule.Rule
+		for i := range rapid.IntRange(0, 6).Draw(t, "n") {
+			rules = append(rules, rule.Rule{ID: fmt.Sprint("r-", i), Text: text.Draw(t, "rule"), Status: rapid.SampledFrom([]rule.Status{rule.Candidate, rule.Active, rule.Retired}).Draw(t, "status"),
+				Scope: "global", FailureSignatures: []string{"breach:coherence"}, Tags: []string{"x", "y"}})
+		}
+		set := rule.NewSet(rules, nil)
+		p := rule.Rule{Text: text.Draw(t, "proposal"), Scope: "global", FailureSignatures: []string{"breach:coherence"}, Tags: []string{"x", "y"}}
+		all, _ := set.Rules()
+		some, err := rule.Comparable(set, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := fmt.Sprint(rule.Covering(some, p)), fmt.Sprint(rule.Covering(all, p)); got != want {
+			t.Fatalf("Covering over Comparable = %s, over all = %s", got, want)
+		}
+		got, gotOK := rule.Disproved(some, p)
+		want, wantOK := rule.Disproved(all, p)
+		if got != want || gotOK != wantOK {
+			t.Fatalf("Disproved over Comparable = %v %v, over all = %v %v", got, gotOK, want, wantOK)
+		}
+	})
+}
