@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // WorkspaceMode says where an agent works.
@@ -138,7 +139,7 @@ func copyTree(from, to string, maxBytes int64, maxFiles int) error {
 			modes = append(modes, func() error { return os.Chmod(target, info.Mode().Perm()) })
 			return os.Mkdir(target, 0o700)
 		case d.Type()&fs.ModeSymlink != 0:
-			return copyLink(root, path, target)
+			return copyLink(rel, path, target)
 		case d.Type().IsRegular():
 			if left -= info.Size(); left < 0 {
 				return fmt.Errorf("more than %d MB; set agent.workspace_from to a smaller folder, or agent.workspace to scratch or inplace", maxBytes>>20)
@@ -158,21 +159,41 @@ func copyTree(from, to string, maxBytes int64, maxFiles int) error {
 	return nil
 }
 
-// copyLink copies a relative link that stays inside the project; any other is
+// copyLink copies a link that leads nowhere but into the copy; any other is
 // left out, since writing through it would reach the original.
-func copyLink(root, path, target string) error {
+func copyLink(rel, path, target string) error {
 	to, err := os.Readlink(path)
 	if err != nil {
 		return err
 	}
-	if filepath.IsAbs(to) {
-		return nil
-	}
-	real, err := resolve(filepath.Join(filepath.Dir(path), to))
-	if err != nil || !inside(root, real) {
+	if !staysInside(rel, to) {
 		return nil
 	}
 	return os.Symlink(to, target)
+}
+
+// staysInside reports whether a link at rel, a path below the root without
+// links in it, can only lead below the root: it is relative, goes up no
+// further than the root, and only at its beginning. Whatever it goes through
+// afterwards has passed the same test.
+func staysInside(rel, to string) bool {
+	if to == "" || filepath.IsAbs(to) {
+		return false
+	}
+	depth := strings.Count(filepath.ToSlash(rel), "/")
+	down := false
+	for part := range strings.SplitSeq(filepath.ToSlash(to), "/") {
+		switch {
+		case part == "" || part == ".":
+		case part != "..":
+			down = true
+		case down || depth == 0:
+			return false
+		default:
+			depth--
+		}
+	}
+	return true
 }
 
 func copyFile(path, target string, info fs.FileInfo) error {

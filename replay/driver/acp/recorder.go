@@ -52,8 +52,11 @@ type building struct {
 	span    trace.Span
 	output  strings.Builder
 	thought strings.Builder
-	final   bool   // a tool call that has completed or failed
-	status  string // as last told
+	// Of a tool call:
+	status string // as last told
+	final  bool   // it has completed or failed
+	named  bool   // by its machine name, not its title
+	raw    bool   // Output is the raw output, not the content shown to people
 }
 
 func (b *building) snapshot() trace.Span {
@@ -167,8 +170,8 @@ func (r *recorder) tool(u update) {
 	switch {
 	case name != "":
 		b.span.Name = oneLine(name, 256)
-		b.attr("named_by", "meta")
-	case u.Title != "" && b.span.Attrs["named_by"] != "meta":
+		b.named = true
+	case u.Title != "" && !b.named:
 		b.span.Name = oneLine(u.Title, 256)
 	case b.span.Name == "":
 		b.span.Name = oneLine(u.ToolKind, 256)
@@ -196,8 +199,8 @@ func (r *recorder) tool(u update) {
 	}
 	if out := valueText(u.RawOutput); out != "" {
 		b.span.Output = r.keep(out)
-		b.attr("output_from", "rawOutput")
-	} else if out := contentText(u.Content); out != "" && b.span.Attrs["output_from"] == nil && out != b.span.Output {
+		b.raw = true
+	} else if out := contentText(u.Content); out != "" && !b.raw && out != b.span.Output {
 		b.span.Output = r.keep(out)
 	}
 	if u.Status != "" {
