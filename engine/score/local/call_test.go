@@ -45,6 +45,7 @@ func TestFailure(t *testing.T) {
 		{strings.Repeat("x", 5000) + "Traceback (most recent call last)", true},
 		{"Traceback (most recent call last)" + strings.Repeat("x", 5000), true}, // at the head
 		{strings.Repeat("x", 200) + "Traceback (most recent call last)" + strings.Repeat("x", 5000), false},
+		{strings.Repeat("x", 200) + "Traceback (most recent call last)" + strings.Repeat("x", 3000), true}, // short enough to be read in full
 		{"ok\nbash: foo: command not found", true},
 		{"cat: x: No such file or directory", true},
 	} {

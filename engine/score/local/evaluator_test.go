@@ -45,6 +45,8 @@ func TestTurn(t *testing.T) {
 	flagged.Error = "connection reset"
 	pending := tool("get_a", `{}`, "")
 	pending.Pending = true
+	pendingSet := pending
+	pendingSet.Name = "set_a"
 	for _, c := range []struct {
 		name   string
 		turns  turns
@@ -70,14 +72,25 @@ func TestTurn(t *testing.T) {
 		{"a curly apostrophe promises too", turns{spans("x", says("I’ll look into it."))}, "promise", "0.65 1 - - -"},
 		{"a promise on a condition is none", turns{spans("x", says("Once you agree, I’ll look into it."))}, "", "1 1 - - -"},
 		{"a promise kept by a hand-off", turns{spans("x", says("I will transfer this now; connecting you to a human agent."))}, "handoff", "1 1 - - -"},
+		{"a promise to be kept by somebody else", turns{spans("x", says("I will look into it, then transfer you to a human agent."))}, "handoff", "1 1 - - -"},
 		{"done before, told now", turns{spans("x", tool("cancel_a", `{}`, "ok"), says("Fine.")), spans("y", says("I’ve cancelled it."))}, "", "1 1 - - -"},
 		{"an answer repeated", turns{spans("x", says("Alpha beta gamma delta epsilon zeta eta theta iota.")), spans("y", says("Alpha beta gamma delta epsilon zeta eta theta iota!"))},
 			"answer_repeat", "0.85 0.65 - - 0.65"},
 		{"text arguments are no object", turns{spans("x", tool("get_a", `ls`, "a"), says("Done."))}, "arg_parse", "1 1 1 0.4 1"},
+		{"the system prompt was read", turns{spans("x", tool("get_a", `{"id":"POL-9000"}`, "a"), says("See 9000."))}, "", "1 1 1 1 1"},
+		{"a change may answer nothing", turns{spans("x", tool("set_a", `{}`, "[]"), says("Set."))}, "", "1 1 1 - 1"},
+		{"what is handed in promises nothing", turns{spans("x", tool("submit", `{"text":"I will look into it."}`, "ok"))}, "final_unsupported", "0.65 1 1 1 1"},
+		{"a value of one character is no fact", turns{spans("x", tool("submit", `{"text":"q"}`, "ok"))}, "", "1 1 1 1 1"},
+		{"a yes that is acted on", turns{spans("x", says("Shall I proceed?")), spans("yes", tool("set_a", `{}`, "ok"), says("Set."))}, "", "1 1 1 - 1"},
+		{"a yes that is not", turns{spans("x", says("Shall I proceed?")), spans("yes", says("Well."))}, "confirm_no_call", "0.85 1 - - -"},
+		{"an earlier answer counts as read", turns{spans("x", tool("get_a", `{}`, "a"), says("It is 4711.")), spans("y", says("As told, 4711."))}, "", "1 1 - - -"},
+		{"small numbers are in every text", turns{spans("x", tool("get_a", `{}`, "a"), says("There are 7."))}, "", "1 1 1 - 1"},
+		{"the user asks much the same", turns{spans("red blue green grey", says("One.")), spans("red blue green grey pink gold", says("Two."))}, "user_repeat", "0.85 0.65 - - -"},
+		{"an unanswered change is none", turns{spans("x", pendingSet, says("I have updated it."))}, "done_unsupported", "0.85 1 1 - 1"},
 		{"another language stays silent", turns{spans("x", says("Ich werde das gleich nachsehen und melde mich."))}, "", "1 1 - - -"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			e := New(trace.Session{}, Options{})
+			e := New(trace.Session{System: "Policy POL-9000 applies."}, Options{})
 			var out []score.Score
 			for _, turn := range c.turns {
 				out = e.Turn(turn)
