@@ -64,7 +64,7 @@ func (l *loader) provider(name, field string, v value, at Problem) {
 }
 
 func setProvider(p *Provider, field string, v value, at place, bad fault) {
-	isString := v.shape == isText || v.shape == isLoose || v.shape == isList && v.text != ""
+	isString := v.shape == isText || v.loose
 	switch field {
 	case "":
 	case "base_url":

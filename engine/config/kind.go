@@ -25,7 +25,7 @@ type kind struct {
 
 func text(at func(*Config) *string, wants string, check func(string) error) kind {
 	return kind{wants, func(c *Config, v value, bad fault) {
-		if v.shape != isText && v.shape != isLoose {
+		if v.shape != isText && !v.loose {
 			bad(v.at, "must be %s, not %s", wants, v.shape)
 		} else if err := checked(check, v.text); err != nil {
 			bad(v.at, "must be %s: %v", wants, err)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,7 @@ import (
 )
 
 // MaxFile bounds a configuration file, in bytes.
-const MaxFile = 256 << 10
+const MaxFile = 64 << 10
 
 // LoadOptions names the layers. Files that are "" are left out; a UserFile that does
 // not exist is no error, a ProjectFile that does not exist is one.
@@ -122,7 +123,7 @@ func (l *loader) file(name string, optional bool) {
 		l.problems.add(at)
 		return
 	}
-	root, where, err := parseTOML(doc)
+	root, where, err := parseTOML(bytes.TrimPrefix(doc, []byte("\xef\xbb\xbf"))) // editors leave byte order marks
 	if err != nil {
 		at.Line, at.Column, at.Message = where.line, where.column, err.Error()
 		l.problems.add(at)
@@ -186,6 +187,9 @@ func (l *loader) section(f field, at Problem) {
 // meantKey suggests a key of the same section, then the same key of another one,
 // then the nearest name of all.
 func (l *loader) meantKey(section, name string) string {
+	if l.problems.full() {
+		return "" // nobody will see it
+	}
 	var here, elsewhere []string
 	for _, s := range settings {
 		if s.section() == section {

@@ -146,18 +146,49 @@ func TestVariableProblemsNameTheVariable(t *testing.T) {
 func TestProblemsAreBounded(t *testing.T) {
 	var doc strings.Builder
 	doc.WriteString("[agent]\n")
-	for i := range 3000 {
-		fmt.Fprintf(&doc, "unknown_%d%s = 1\n", i, strings.Repeat("k", i%50))
+	const n = 3000
+	for i := range n {
+		fmt.Fprintf(&doc, "unknown_%d = 1\n", i)
 	}
 	file := write(t, doc.String())
 	_, _, err := Load(LoadOptions{ProjectFile: file, Environ: []string{"VISE_UI_FPS=0"}})
 	var e *Error
-	if !errors.As(err, &e) || len(e.Problems) != MaxProblems || e.More == 0 || len(err.Error()) > 20_000 {
+	if !errors.As(err, &e) || len(e.Problems) != MaxProblems || e.More != n+1-MaxProblems || len(err.Error()) > 20_000 {
 		t.Fatalf("problems are not bounded: %d bytes", len(err.Error()))
 	}
 	big := write(t, "# "+strings.Repeat("x", MaxFile))
-	if _, _, err := Load(LoadOptions{ProjectFile: big}); err == nil || !strings.Contains(err.Error(), "larger than 256 KiB") {
+	if _, _, err := Load(LoadOptions{ProjectFile: big}); err == nil || !strings.Contains(err.Error(), "larger than 64 KiB") {
 		t.Fatalf("big file: %v", err)
+	}
+}
+
+// Places are counted on from the last one: one long line must not cost its square.
+func TestLongLines(t *testing.T) {
+	began := time.Now()
+	_, _, err := Load(LoadOptions{ProjectFile: write(t, "redact.extra = ["+strings.Repeat("1,", MaxFile/2-20)+"]\n")})
+	if err == nil || !strings.Contains(err.Error(), "with at most 256 entries") {
+		t.Fatal(err)
+	}
+	if d := time.Since(began); d > 5*time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+func TestVariablesHoldAnyText(t *testing.T) {
+	c, _, err := Load(LoadOptions{Environ: []string{`HARNESS_DOMAIN_POLICY=["never refund twice"]`, `VISE_EVALUATE_VERIFIER=["check it", "--now"]`,
+		`VISE_EVALUATE_THRESHOLDS={ coherence = 0.1 }`, `VISE_AGENT_HINTS={ scopes = [{ key = "refunds" }] }`, `VISE_PROVIDERS_OPENAI_KEY=cmd:["pass", "a b"]`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Repair.DomainPolicy != `["never refund twice"]` || strings.Join(c.Evaluate.Verifier, "|") != "check it|--now" || c.Evaluate.Thresholds["coherence"] != 0.1 ||
+		len(c.Agent.Hints.Scopes) != 1 || c.Providers["openai"].Key.String() != "cmd:pass …" {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func TestByteOrderMark(t *testing.T) {
+	if c, _, err := Load(LoadOptions{ProjectFile: write(t, "\xef\xbb\xbf[gate]\r\nwindow = 3\r\n")}); err != nil || c.Gate.Window != 3 {
+		t.Fatal(err)
 	}
 }
 

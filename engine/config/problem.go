@@ -66,12 +66,22 @@ func (e *Error) Error() string {
 }
 
 // problems collects what the layers find.
-type problems struct{ list []Problem }
+type problems struct {
+	list    []Problem
+	dropped int
+}
+
+// maxCollected bounds what is kept for sorting; the rest is only counted.
+const maxCollected = 50 * MaxProblems
+
+func (ps *problems) full() bool { return len(ps.list) >= maxCollected }
 
 func (ps *problems) add(p Problem) {
-	if len(ps.list) < 50*MaxProblems { // what is beyond is only counted as far as anyone would read
-		ps.list = append(ps.list, p)
+	if ps.full() {
+		ps.dropped++
+		return
 	}
+	ps.list = append(ps.list, p)
 }
 
 // err returns the collected problems in layer and file order, or nil.
@@ -82,11 +92,8 @@ func (ps *problems) err() error {
 	slices.SortStableFunc(ps.list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
-	e := &Error{Problems: ps.list}
-	if n := len(ps.list); n > MaxProblems {
-		e.Problems, e.More = ps.list[:MaxProblems:MaxProblems], n-MaxProblems
-	}
-	return e
+	shown := min(len(ps.list), MaxProblems)
+	return &Error{Problems: ps.list[:shown:shown], More: len(ps.list) - shown + ps.dropped}
 }
 
 // meant returns ", did you mean X?" for the nearest of the choices, or "".

@@ -42,7 +42,9 @@ type value struct {
 	list   []value
 	table  []field // in file order
 	at     place
-	// seconds: a bare number is seconds (variables of the seed).
+	// loose: text holds what a variable or a flag said, whatever was made of it.
+	loose bool
+	// seconds: a bare number is seconds (variables of the reference harness).
 	seconds bool
 }
 
@@ -99,8 +101,10 @@ func parseTOML(doc []byte) (value, place, error) {
 type tree struct {
 	parser unstable.Parser
 	doc    []byte
-	// line starts are found as the nodes come, which is nearly in file order.
-	seen, line, start int
+	// seen is the offset of the last place. Nodes come nearly in file order, so the
+	// next one is counted from there.
+	seen int
+	last place
 }
 
 // descend follows a dotted key to the table it names and makes what is missing.
@@ -189,17 +193,18 @@ func (t *tree) value(node *unstable.Node, at place) value {
 // place turns a byte offset into a line and a column.
 func (t *tree) place(offset uint32) place {
 	end := min(int(offset), len(t.doc))
-	if end < t.seen || t.line == 0 {
-		t.seen, t.line, t.start = 0, 1, 0
+	if end < t.seen || t.last.line == 0 {
+		t.seen, t.last = 0, place{1, 1}
 	}
-	for i := t.seen; i < end; i++ {
-		if t.doc[i] == '\n' {
-			t.line++
-			t.start = i + 1
+	for t.seen < end {
+		r, n := utf8.DecodeRune(t.doc[t.seen:])
+		t.seen += n
+		t.last.column++
+		if r == '\n' {
+			t.last = place{t.last.line + 1, 1}
 		}
 	}
-	t.seen = end
-	return place{t.line, utf8.RuneCount(t.doc[min(t.start, end):end]) + 1}
+	return t.last
 }
 
 // codePoints turns a column in bytes (from 1) of a line into one in code points.
@@ -215,11 +220,11 @@ func codePoints(doc []byte, line, column int) int {
 // looseValue is the text of a variable or a flag. Lists and tables may be written
 // as TOML there; otherwise the key decides what the text means.
 func looseValue(text string, seconds bool) value {
-	v := value{shape: isLoose, text: text, seconds: seconds}
+	v := value{shape: isLoose, text: text, loose: true, seconds: seconds}
 	if t := strings.TrimSpace(text); strings.HasPrefix(t, "[") || strings.HasPrefix(t, "{") {
 		if root, _, err := parseTOML([]byte("v = " + t)); err == nil && len(root.table) == 1 {
 			in := root.table[0].value
-			in.text = text
+			in.text, in.loose = text, true
 			return in
 		}
 	}
