@@ -50,16 +50,16 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-// TestTurnLooksAtLittle counts instead of timing: after 1,000 turns an unknown
+// TestTurnLooksAtLittle counts instead of timing: after 500 turns an unknown
 // value is searched for in next to no page, and an answer compared with next to
 // no earlier one.
 func TestTurnLooksAtLittle(t *testing.T) {
 	e := New(trace.Session{}, Options{})
-	for i := range 1000 {
+	for i := range 500 {
 		e.Turn(longTurn(i))
 	}
 	pages := len(e.seen.sealed)
-	if pages < 100 {
+	if pages < 50 {
 		t.Fatalf("only %d pages of history", pages)
 	}
 	passed := 0
@@ -74,7 +74,7 @@ func TestTurnLooksAtLittle(t *testing.T) {
 	if limit := pages; passed > limit { // 1 % of 100 values times all pages
 		t.Errorf("%d of %d page tests let an unknown value through", passed, 100*pages)
 	}
-	next := longTurn(1000)
+	next := longTurn(500)
 	e.answers.best(words(next.Spans[len(next.Spans)-1].Output))
 	compared := 0
 	for _, q := range e.answers.stamp {

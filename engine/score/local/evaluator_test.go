@@ -184,7 +184,7 @@ func TestMonotone(t *testing.T) {
 	}
 	slices.Sort(checks)
 	rng := rand.New(rand.NewPCG(5, 6))
-	for range 3000 {
+	for range 1000 {
 		base := tally{calls: 1 + rng.IntN(5), steps: rng.IntN(2), argued: 1}
 		base.wasted = rng.IntN(base.calls + 1)
 		for range rng.IntN(12) {
