@@ -18,15 +18,23 @@ import (
 	"vise/replay/format"
 )
 
+// tester is what tests, fuzz targets, benchmarks and properties have in common.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // collector keeps everything a reader hands out and checks the protocol of the sink.
 type collector struct {
-	tb       testing.TB
+	tb       tester
 	open     bool
 	sessions []trace.Session
 	turns    map[string][]trace.Turn
 }
 
-func newCollector(tb testing.TB) *collector {
+func newCollector(tb tester) *collector {
 	return &collector{tb: tb, turns: map[string][]trace.Turn{}}
 }
 
@@ -63,7 +71,7 @@ func (c *collector) End(s trace.Session) error {
 	return nil
 }
 
-func read(tb testing.TB, path string, o format.Options) (*collector, format.Summary, error) {
+func read(tb tester, path string, o format.Options) (*collector, format.Summary, error) {
 	tb.Helper()
 	c := newCollector(tb)
 	sum, err := format.Read(context.Background(), path, o, c)

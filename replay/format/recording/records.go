@@ -252,21 +252,33 @@ func (l *lineReader) salvage(data []byte, ln line) ([]byte, error) {
 }
 
 // wholeSuffix returns where a complete object begins that reaches to the end of
-// the text, 0 if there is none. Quotes inside texts are escaped, so `{"` never
-// occurs in one, and an inner object is never followed by the end of the text.
+// a broken text, 0 if there is none. Quotes inside texts are escaped, so `{"`
+// never occurs in one; and an object in a place where the broken record may have
+// one as a value is its own, not another record.
 func wholeSuffix(data []byte) int {
 	if data[len(data)-1] != '}' {
 		return 0
 	}
-	at := 0
-	for range maxSalvage {
-		i := bytes.Index(data[at+1:], []byte(`{"`))
-		if i < 0 {
-			return 0
+	text, escaped, before, tries := false, false, byte(0), 0
+	for i, c := range data {
+		if i > 0 && c == '{' && i+1 < len(data) && data[i+1] == '"' && (text || before != ':' && before != ',' && before != '[') {
+			if tries++; tries > maxSalvage {
+				return 0
+			}
+			if json.Valid(data[i:]) {
+				return i
+			}
 		}
-		at += 1 + i
-		if json.Valid(data[at:]) {
-			return at
+		switch {
+		case escaped:
+			escaped = false
+		case text && c == '\\':
+			escaped = true
+		case c == '"':
+			text = !text
+		}
+		if !text && c != ' ' && c != '\t' {
+			before = c
 		}
 	}
 	return 0

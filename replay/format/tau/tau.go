@@ -45,7 +45,7 @@ func Read(r io.ReadSeeker, path string, rec *recording.Recorder) error {
 	sc := recording.NewScanner(r)
 	c, err := sc.Peek()
 	if err != nil {
-		return f.ioError(err)
+		return f.damaged(sc, err)
 	}
 	if c == '[' {
 		return f.rows(sc, NameTau)

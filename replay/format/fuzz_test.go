@@ -1,0 +1,75 @@
+package format_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"vise/replay/format"
+)
+
+// fuzz feeds a reader with damaged variants of our own recordings. Whatever comes,
+// it ends without an error but the announced ones, the sink's protocol holds (the
+// collector checks it), and reading again gives the same.
+func fuzz(f *testing.F, name, folder string) {
+	files, err := format.Walk(sessions(folder))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Add([]byte("{}\n[]\n\x00"))
+	path := filepath.Join(f.TempDir(), "in.jsonl")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, sum, err := read(t, path, format.Options{Format: name})
+		if err != nil && !errors.Is(err, format.ErrUnrecognised) && name != "native" {
+			t.Fatal(err)
+		}
+		if err == nil && c.open {
+			t.Fatal("a session was left open")
+		}
+		again, sum2, _ := read(t, path, format.Options{Format: name})
+		if sum2.Turns != sum.Turns || len(again.sessions) != len(c.sessions) {
+			t.Fatalf("reading again gives %+v, before %+v", sum2, sum)
+		}
+		for i := range c.sessions {
+			if c.sessions[i].Digest != again.sessions[i].Digest {
+				t.Fatal("reading again gives another digest")
+			}
+		}
+	})
+}
+
+func FuzzClaudeCode(f *testing.F) { fuzz(f, "claude-code", "claude-code") }
+func FuzzTau(f *testing.F)        { fuzz(f, "tau2", "tau") }
+func FuzzNative(f *testing.F)     { fuzz(f, "native", "native") }
+
+func FuzzDetect(f *testing.F) {
+	for _, s := range []string{"", "{", "[", `{"vise":1,"type":"session"}`, `[{"traj":[],"reward":1}]`, "PK\x03\x04", `{"a":"` + "\n" + `{"type":"user","uuid":"x"}`} {
+		f.Add([]byte(s))
+	}
+	path := filepath.Join(f.TempDir(), "in")
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if err := os.WriteFile(path, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		name, err := format.Detect(file)
+		if (name == "") != errors.Is(err, format.ErrUnrecognised) {
+			t.Fatalf("%q, %v", name, err)
+		}
+	})
+}
