@@ -1,0 +1,119 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownerFile is the content of .vise/owner. The lock on the file is the ownership;
+// its content tells others whom to talk to. The file is never removed, since a lock
+// on a removed file would exclude nobody; a clean close empties it.
+type ownerFile struct {
+	PID     int       `json:"pid"`
+	Socket  string    `json:"socket,omitempty"`
+	Started time.Time `json:"started"`
+}
+
+// ownerLock is the held ownership. The kernel gives it up with the process, however it ends.
+type ownerLock struct {
+	f        *os.File
+	previous int // pid of an owner that did not close; 0 = closed cleanly
+}
+
+func ownerPath(dir string) string { return filepath.Join(dir, "owner") }
+
+// acquire becomes the owner or fails with *BusyError.
+func acquire(dir string) (*ownerLock, error) {
+	f, err := os.OpenFile(ownerPath(dir), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %s cannot be written: make the folder writable or choose another project folder: %w", dir, err)
+	}
+	for {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			o, _ := readOwner(dir)
+			return nil, &BusyError{PID: o.PID, Dir: dir}
+		}
+		return nil, fmt.Errorf("open store: lock %s: %w", f.Name(), err)
+	}
+	l := &ownerLock{f: f}
+	if o, err := readOwner(dir); err == nil {
+		l.previous = o.PID
+	}
+	if err := l.write(ownerFile{PID: os.Getpid(), Started: time.Now()}); err != nil {
+		l.abandon()
+		return nil, err
+	}
+	return l, nil
+}
+
+// announce tells where the socket is.
+func (l *ownerLock) announce(socket string) error {
+	return l.write(ownerFile{PID: os.Getpid(), Socket: socket, Started: time.Now()})
+}
+
+func (l *ownerLock) write(o ownerFile) error {
+	raw, err := json.Marshal(o)
+	if err == nil {
+		// Shorter content must not leave the end of a longer one behind.
+		if err = l.f.Truncate(0); err == nil {
+			_, err = l.f.WriteAt(append(raw, '\n'), 0)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("open store: write %s: %w", l.f.Name(), err)
+	}
+	return nil
+}
+
+// release gives the ownership up after everything was closed in order.
+func (l *ownerLock) release() {
+	_ = l.f.Truncate(0)
+	_ = l.f.Close()
+}
+
+// abandon gives the ownership up after a failed open, which has repaired nothing: the
+// trace of an earlier crash is left for the next one.
+func (l *ownerLock) abandon() {
+	if l.previous == 0 {
+		l.release()
+		return
+	}
+	_ = l.write(ownerFile{PID: l.previous})
+	_ = l.f.Close()
+}
+
+func readOwner(dir string) (ownerFile, error) {
+	var o ownerFile
+	f, err := os.Open(ownerPath(dir))
+	if err != nil {
+		return o, err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err == nil {
+		err = json.Unmarshal(raw, &o)
+	}
+	return o, err
+}
+
+func (s *Store) ownerPID() int {
+	o, err := readOwner(s.o.Dir)
+	if err != nil {
+		return 0
+	}
+	return o.PID
+}

@@ -1,0 +1,390 @@
+// Package store keeps everything vise knows in one Badger database inside the
+// project's .vise folder.
+//
+// The only way to change anything is [Store.Update]: one transaction that writes
+// records and appends the journal events which tell of the change, so that state
+// and journal cannot disagree. What Update acknowledged survives a kill -9 and,
+// because of the sync before the acknowledgement, a power cut.
+//
+// One process owns the store. Others read it through the owner's unix socket with
+// the same [Tx] code (see [OpenRead]); writers among them are told the owner's pid.
+// A record that cannot be decoded is quarantined: it reads as absent, is copied
+// aside and reported once, and never hides its neighbours.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	badger "github.com/dgraph-io/badger/v4"
+
+	"vise/engine/event"
+	"vise/engine/rule"
+)
+
+// schemaVersion is the layout of keys and values that this program writes.
+const schemaVersion = 1
+
+// DefaultMinFree is the free space in bytes below which the store turns read-only.
+// Badger writes through memory maps, and a full disk under a memory map kills the
+// process with a signal that cannot be caught, so the guard must act long before.
+const DefaultMinFree = 512 << 20
+
+// openFloor is the free space in bytes below which the store is not even opened:
+// opening replays the log into memory maps of about this size.
+const openFloor = 64 << 20
+
+// lockPatience is how long Open waits for an owner that is just closing.
+const lockPatience = 300 * time.Millisecond
+
+// Options say where the store is and what it takes from outside.
+type Options struct {
+	// Dir is the project's .vise folder; it is made when absent.
+	Dir string
+	// InMemory keeps nothing on disk: no owner, no socket, no guard unless Free is set.
+	InMemory bool
+	// MinFree is the free space in bytes below which writes are refused; 0 = DefaultMinFree.
+	MinFree uint64
+	// Now is the clock; nil = time.Now.
+	Now func() time.Time
+	// NewID makes a new id from a prefix ("n" gives "n-01J..."); nil = ULIDs.
+	NewID func(prefix string) string
+	// Bus gets the events of every committed transaction, in journal order; may be nil.
+	Bus *event.Bus
+	// Free returns the bytes free for us under a folder; nil = statfs.
+	Free func(dir string) (uint64, error)
+}
+
+// Store is an open store: the owner's, or a remote view of it.
+type Store struct {
+	o        Options
+	db       *badger.DB // nil in a remote view
+	writer   chan struct{}
+	owner    *ownerLock
+	server   *server
+	tail     tail
+	active   activity
+	keeper   *keeper
+	stages   stages
+	recovery *Recovery
+}
+
+// Recovery tells what the store found when its previous owner had not closed it.
+type Recovery struct {
+	// PID of the process that ended without closing.
+	PID int
+	// Dropped counts turns that were being written and had not been acknowledged.
+	Dropped int
+	// LastSeq is the last journal sequence that is there.
+	LastSeq uint64
+}
+
+// Open becomes the owner of the store. It fails with *BusyError when another
+// process is, *FullError when the disk is too full to open it safely, and
+// *SchemaError when a newer vise wrote it.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	o = o.withDefaults()
+	if o.InMemory {
+		return openDB(o, nil)
+	}
+	if err := o.prepareDir(); err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(lockPatience)
+	for {
+		s, err := openOwned(o)
+		var busy *BusyError
+		if !errors.As(err, &busy) || time.Now().After(deadline) {
+			return s, err
+		}
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+}
+
+// readPatience is how long OpenRead waits for an owner that is starting or closing.
+const readPatience = 5 * time.Second
+
+// OpenRead opens the store for reading: as its owner when it is free, else as a
+// view through the owner's socket. Update on such a view fails with *BusyError.
+func OpenRead(ctx context.Context, o Options) (*Store, error) {
+	o = o.withDefaults()
+	if o.InMemory {
+		return openDB(o, nil)
+	}
+	if err := o.prepareDir(); err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(readPatience)
+	for {
+		s, err := openOwned(o)
+		var busy *BusyError
+		if !errors.As(err, &busy) {
+			return s, err
+		}
+		s = &Store{o: o}
+		perr := s.View(func(*Tx) error { return nil })
+		if perr == nil {
+			return s, nil
+		}
+		var schema *SchemaError
+		if errors.As(perr, &schema) {
+			return nil, perr
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("read through the owner: %w: %w", perr, busy)
+		}
+		if err := sleep(ctx, 25*time.Millisecond); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+}
+
+func (o Options) withDefaults() Options {
+	if o.MinFree == 0 {
+		o.MinFree = DefaultMinFree
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = newULIDs(o.Now)
+	}
+	if o.Free == nil && !o.InMemory {
+		o.Free = statfs
+	}
+	return o
+}
+
+func (o Options) prepareDir() error {
+	if o.Dir == "" {
+		return errors.New("open store: no folder given: set Options.Dir to the project's .vise folder")
+	}
+	if err := os.MkdirAll(o.dbDir(), 0o700); err != nil {
+		return fmt.Errorf("open store: %s cannot be written: make the folder writable or choose another project folder: %w", o.Dir, err)
+	}
+	return nil
+}
+
+func (o Options) dbDir() string { return filepath.Join(o.Dir, "store") }
+
+func openOwned(o Options) (*Store, error) {
+	lock, err := acquire(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openDB(o, lock)
+	if err != nil {
+		lock.abandon()
+		return nil, err
+	}
+	return s, nil
+}
+
+func openDB(o Options, lock *ownerLock) (*Store, error) {
+	s := &Store{o: o, owner: lock, writer: make(chan struct{}, 1)}
+	if o.Free != nil {
+		if err := s.guard(min(o.MinFree, openFloor)); err != nil {
+			return nil, err
+		}
+	}
+	db, err := badger.Open(badgerOptions(o))
+	if err != nil {
+		return nil, fmt.Errorf("open store: %s: %w", o.dbDir(), err)
+	}
+	s.db = db
+	s.keeper = newKeeper(s)
+	if err := s.load(); err != nil {
+		s.keeper.stop()
+		return nil, errors.Join(err, db.Close())
+	}
+	if lock != nil {
+		if s.server, err = listen(s); err != nil {
+			s.keeper.stop()
+			return nil, errors.Join(err, db.Close())
+		}
+		if err := lock.announce(s.server.path); err != nil {
+			s.server.close()
+			s.keeper.stop()
+			return nil, errors.Join(err, db.Close())
+		}
+	}
+	return s, nil
+}
+
+// badgerOptions is the profile of a small program: 12 MB of memory and 24 KB on
+// disk when empty instead of Badger's server defaults. Writers are serialised by
+// the store, so that Badger's own conflict detection would only cost memory.
+func badgerOptions(o Options) badger.Options {
+	dir, memtable, threshold := o.dbDir(), int64(8<<20), int64(64<<10)
+	if o.InMemory {
+		// Without a value log all values count towards the limit of a transaction, which
+		// is 15 % of the memtable, and no value may be longer than the threshold.
+		dir, memtable, threshold = "", 16<<20, 1<<20
+	}
+	return badger.DefaultOptions(dir).
+		WithInMemory(o.InMemory).
+		WithLogger(nil).
+		WithMetricsEnabled(false).
+		WithDetectConflicts(false).
+		WithMemTableSize(memtable).
+		WithNumMemtables(2).
+		WithNumLevelZeroTables(2).
+		WithNumLevelZeroTablesStall(6).
+		WithNumCompactors(2).
+		WithBlockCacheSize(16 << 20).
+		WithIndexCacheSize(8 << 20).
+		WithValueThreshold(threshold).
+		WithValueLogFileSize(64 << 20)
+}
+
+// load checks the schema, reads the counters and drops what an earlier owner left half-written.
+func (s *Store) load() error {
+	txn := s.db.NewTransaction(false)
+	snap := localSnapshot{txn}
+	schema, found, err := readSchema(snap)
+	if err == nil {
+		s.tail.seq, err = lastSeq(snap)
+	}
+	if err == nil {
+		s.stages.next, err = lastStage(snap)
+	}
+	txn.Discard()
+	if err != nil {
+		return fmt.Errorf("open store: %w", err)
+	}
+	if schema > schemaVersion {
+		return &SchemaError{Dir: s.o.Dir, Found: schema, Known: schemaVersion}
+	}
+	writable := s.guard(s.o.MinFree) == nil
+	if !found && writable {
+		err := s.db.Update(func(txn *badger.Txn) error { return txn.Set(metaKey("schema"), u32(nil, schemaVersion)) })
+		if err != nil {
+			return fmt.Errorf("open store: write schema version: %w", err)
+		}
+	}
+	dropped := 0
+	if writable {
+		if dropped, err = s.sweep(); err != nil {
+			return fmt.Errorf("open store: sweep unfinished writes: %w", err)
+		}
+	}
+	if s.owner != nil && s.owner.previous != 0 {
+		s.recovery = &Recovery{PID: s.owner.previous, Dropped: dropped, LastSeq: s.tail.seq}
+	}
+	return nil
+}
+
+// Recovery returns what was found when the previous owner had not closed the store
+// (a crash, a kill -9); ok is false after a clean close and in a remote view.
+func (s *Store) Recovery() (r Recovery, ok bool) {
+	if s.recovery == nil {
+		return Recovery{}, false
+	}
+	return *s.recovery, true
+}
+
+// Owner reports whether this process owns the store and may write.
+func (s *Store) Owner() bool { return s.db != nil }
+
+// NewID returns a new id with the prefix.
+func (s *Store) NewID(prefix string) string { return s.o.NewID(prefix) }
+
+// Now returns the store's time.
+func (s *Store) Now() time.Time { return s.o.Now() }
+
+// Close ends the store: waits for running transactions, ends the socket, closes the
+// database and gives the ownership up. A second Close does nothing. It must not be
+// called from inside a transaction.
+func (s *Store) Close() error {
+	if !s.active.close() {
+		return nil
+	}
+	if s.db == nil {
+		return nil
+	}
+	if s.server != nil {
+		s.server.close()
+	}
+	s.keeper.stop()
+	err := s.db.Close()
+	if err != nil {
+		err = fmt.Errorf("close store: %w", err)
+	}
+	switch {
+	case s.owner == nil:
+	case err == nil:
+		s.owner.release()
+	default:
+		err = errors.Join(err, s.owner.f.Close())
+	}
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+// ReadRules opens a consistent view of the rules for the length of one call. It
+// makes the store a rule.Source.
+func (s *Store) ReadRules(fn func(rule.Reader) error) error {
+	return s.View(func(tx *Tx) error { return fn(tx) })
+}
+
+// activity counts running calls so that Close can wait for them.
+type activity struct {
+	mu     sync.Mutex
+	cond   *sync.Cond
+	n      int
+	closed bool
+}
+
+func (a *activity) enter() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return ErrClosed
+	}
+	a.n++
+	return nil
+}
+
+func (a *activity) leave() {
+	a.mu.Lock()
+	a.n--
+	if a.cond != nil {
+		a.cond.Broadcast()
+	}
+	a.mu.Unlock()
+}
+
+// close refuses new calls and waits for the running ones; false when already closed.
+func (a *activity) close() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return false
+	}
+	a.closed = true
+	a.cond = sync.NewCond(&a.mu)
+	for a.n > 0 {
+		a.cond.Wait()
+	}
+	return true
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

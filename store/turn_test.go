@@ -1,0 +1,240 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"vise/engine/trace"
+)
+
+func TestTurnRoundTrip(t *testing.T) {
+	big := strings.Repeat("long \"quoted\" \\ line\n", 4000)
+	tests := []struct {
+		name string
+		edit func(*trace.Turn)
+	}{
+		{"no spans", func(t *trace.Turn) { t.Spans = nil }},
+		{"few spans", func(*trace.Turn) {}},
+		{"long strings", func(t *trace.Turn) {
+			t.Input, t.Spans[0].Output, t.Spans[1].Input = big, big, big+"x"
+			t.EndState = json.RawMessage(`{"note":"` + strings.Repeat("y", 30<<10) + `"}`)
+			t.Spans[2].Attrs = map[string]any{"deep": map[string]any{"list": []any{big, "short"}}}
+		}},
+		{"strings that look like references", func(t *trace.Turn) {
+			t.Input = "\x00b" + strings.Repeat("0", 64)
+			t.Spans[0].Output = "\x00"
+			t.Spans[1].Output = `\"` + "\x00b" + strings.Repeat("0", 64)
+		}},
+		{"exact numbers", func(t *trace.Turn) {
+			t.Spans[0].Attrs = map[string]any{"n": json.Number("9007199254740993")}
+		}},
+		{"many spans", func(t *trace.Turn) { *t = turnOf(t.SessionID, t.Index, 5000) }},
+		{"a turn of many megabytes", func(t *trace.Turn) {
+			*t = turnOf(t.SessionID, t.Index, 300)
+			for i := range t.Spans {
+				// Hardly compressible, and under the size of a blob: the chunks carry it.
+				t.Spans[i].Output = noise(i, 15<<10)
+			}
+			t.Spans[0].Output = noise(-1, 12<<20)
+		}},
+	}
+	for _, tt := range tests {
+		for _, where := range []string{"memory", "disk"} {
+			t.Run(tt.name+" in "+where, func(t *testing.T) {
+				s := memory(t, Options{})
+				if where == "disk" {
+					s = disk(t, t.TempDir())
+				}
+				want := turnOf("s", 3, 6)
+				tt.edit(&want)
+				staged := stage(t, s, want)
+				view(t, s, func(tx *Tx) error {
+					if _, found, err := tx.Turn("s", 3); found || err != nil {
+						t.Errorf("a staged turn is visible (%v)", err)
+					}
+					return nil
+				})
+				update(t, s, func(tx *Tx) error { return tx.PutTurn(staged) })
+				view(t, s, func(tx *Tx) error {
+					got, found, err := tx.Turn("s", 3)
+					if !found || err != nil {
+						t.Fatalf("found %v, error %v", found, err)
+					}
+					same(t, "turn", got, want)
+					byTrace, found, err := tx.TurnByTrace("s.3")
+					if !found || err != nil || byTrace.Index != 3 {
+						t.Errorf("by trace: %v, %v, %v", byTrace.Index, found, err)
+					}
+					return nil
+				})
+				sound(t, s)
+			})
+		}
+	}
+}
+
+// noise returns n bytes of text that zstd cannot shrink by much.
+func noise(seed, n int) string {
+	b := make([]byte, n)
+	x := uint64(seed)*0x9e3779b97f4a7c15 + 88172645463325252
+	for i := range b {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		b[i] = ' ' + byte(x%90)
+	}
+	return string(b)
+}
+
+func TestTurnsAreWindows(t *testing.T) {
+	s := memory(t, Options{})
+	update(t, s, func(tx *Tx) error {
+		for i := range 20 {
+			if err := tx.PutTurn(stage(t, s, turnOf("s", i, i))); err != nil {
+				return err
+			}
+		}
+		return tx.PutTurn(stage(t, s, turnOf("s2", 0, 1)))
+	})
+	view(t, s, func(tx *Tx) error {
+		got, err := tx.Turns("s", 5, 3)
+		same(t, "window", got, []trace.Turn{turnOf("s", 5, 5), turnOf("s", 6, 6), turnOf("s", 7, 7)})
+		if all, _ := tx.Turns("s", 0, 0); len(all) != 20 {
+			t.Errorf("%d turns, want all 20", len(all))
+		}
+		heads, _ := tx.TurnHeads("s", 18, 0)
+		if len(heads) != 2 || heads[1].SpanCount != 19 || heads[1].Spans != nil {
+			t.Errorf("heads %+v", heads)
+		}
+		return err
+	})
+}
+
+func TestCountsFollowTheTurns(t *testing.T) {
+	s := memory(t, Options{})
+	check := func(want trace.Counts) {
+		t.Helper()
+		view(t, s, func(tx *Tx) error {
+			got, found, err := tx.Session("s")
+			if !found {
+				t.Fatal("no session")
+			}
+			same(t, "counts", got.Counts, want)
+			return err
+		})
+		sound(t, s)
+	}
+	put := func(turn trace.Turn) {
+		staged := stage(t, s, turn)
+		update(t, s, func(tx *Tx) error { return tx.PutTurn(staged) })
+	}
+	put(turnOf("s", 0, 4)) // before the head
+	update(t, s, func(tx *Tx) error {
+		return tx.PutSession(trace.Session{ID: "s", Counts: trace.Counts{Turns: 99}})
+	})
+	check(trace.Counts{Turns: 1, Steps: 2, Calls: 2, Errors: 1})
+	put(turnOf("s", 1, 2))
+	check(trace.Counts{Turns: 2, Steps: 3, Calls: 3, Errors: 1})
+	put(turnOf("s", 0, 1)) // replaces
+	check(trace.Counts{Turns: 2, Steps: 2, Calls: 1, Errors: 0})
+	put(turnOf("s", 0, 100_000)) // replaces, large
+	put(turnOf("s", 0, 1))
+	check(trace.Counts{Turns: 2, Steps: 2, Calls: 1, Errors: 0})
+}
+
+func TestDeleteSession(t *testing.T) {
+	s := memory(t, Options{})
+	for i := range 2*removeBatch + 5 {
+		staged := stage(t, s, turnOf("gone", i, 3))
+		update(t, s, func(tx *Tx) error { return tx.PutTurn(staged) })
+	}
+	keep := stage(t, s, turnOf("kept", 0, 3))
+	update(t, s, func(tx *Tx) error {
+		if err := tx.PutSession(trace.Session{ID: "gone"}); err != nil {
+			return err
+		}
+		if err := tx.PutSession(trace.Session{ID: "kept"}); err != nil {
+			return err
+		}
+		return tx.PutTurn(keep)
+	})
+	for range 2 { // the second finds nothing and says nothing
+		if err := s.DeleteSession(t.Context(), "gone"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	view(t, s, func(tx *Tx) error {
+		if list, _ := tx.Turns("gone", 0, 0); len(list) != 0 {
+			t.Errorf("%d turns are left", len(list))
+		}
+		if _, found, _ := tx.TurnByTrace("gone.7"); found {
+			t.Error("a trace is still found")
+		}
+		if list, _ := tx.Sessions(Window{}); len(list) != 1 || list[0].ID != "kept" || list[0].Counts.Turns != 1 {
+			t.Errorf("sessions %+v", list)
+		}
+		if n, _ := tx.LastSeq(); n != 1 {
+			t.Errorf("%d events, want one session_removed", n)
+		}
+		return nil
+	})
+	sound(t, s)
+	// The id is free again.
+	staged := stage(t, s, turnOf("gone", 0, 1))
+	update(t, s, func(tx *Tx) error { return tx.PutTurn(staged) })
+	sound(t, s)
+}
+
+func TestSessionsWindow(t *testing.T) {
+	s := memory(t, Options{})
+	update(t, s, func(tx *Tx) error {
+		for i := range 10 {
+			o := trace.Recorded
+			if i%3 == 0 {
+				o = trace.Live
+			}
+			if err := tx.PutSession(trace.Session{ID: fmt.Sprintf("s%d", i), Origin: o}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	// Storing a head again keeps its place.
+	update(t, s, func(tx *Tx) error { return tx.PutSession(trace.Session{ID: "s4", Origin: trace.Recorded, Title: "again"}) })
+	tests := []struct {
+		w    Window
+		want string
+	}{
+		{Window{}, "s9 s8 s7 s6 s5 s4 s3 s2 s1 s0"},
+		{Window{Oldest: true}, "s0 s1 s2 s3 s4 s5 s6 s7 s8 s9"},
+		{Window{Limit: 3}, "s9 s8 s7"},
+		{Window{Limit: 3, After: "s7"}, "s6 s5 s4"},
+		{Window{Limit: 3, After: "s1"}, "s0"},
+		{Window{Oldest: true, After: "s7"}, "s8 s9"},
+		{Window{Origin: trace.Live}, "s9 s6 s3 s0"},
+		{Window{Origin: trace.Live, After: "s6", Limit: 1}, "s3"},
+		{Window{Origin: trace.Replay}, ""},
+	}
+	view(t, s, func(tx *Tx) error {
+		for _, tt := range tests {
+			list, err := tx.Sessions(tt.w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, s := range list {
+				ids = append(ids, s.ID)
+			}
+			if got := strings.Join(ids, " "); got != tt.want {
+				t.Errorf("%+v: %q, want %q", tt.w, got, tt.want)
+			}
+		}
+		if _, err := tx.Sessions(Window{After: "nobody"}); err == nil {
+			t.Error("a cursor that is not there gives no error")
+		}
+		return nil
+	})
+	sound(t, s)
+}
