@@ -76,7 +76,7 @@ func record(t *testing.T, id, title string, inputs []string) (trace.Session, []t
 	now := time.Date(2026, 3, 16, 9, 0, 0, 0, time.UTC)
 	clock := func() time.Time { now = now.Add(125 * time.Millisecond); return now }
 	s, err := acp.Start(t.Context(), driver.Config{Command: []string{self}, Dir: t.TempDir(), SessionID: id, Now: clock,
-		Env: driver.Environ(nil, map[string]string{"TEST_SAMPLE_AGENT": "{}"}, os.Environ())})
+		Env: driver.Environ(nil, map[string]string{"TEST_SAMPLE_AGENT": "{}", "GORACE": "atexit_sleep_ms=0"}, os.Environ())})
 	if err != nil {
 		t.Fatal(err)
 	}

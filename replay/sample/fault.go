@@ -46,9 +46,9 @@ func (t *playing) misbehave(ctx context.Context) error {
 			t.update(ctx, acp.UpdateAgentMessageText("x"))
 		}
 	case LongLine:
-		t.update(ctx, acp.UpdateAgentMessageText(strings.Repeat("y", 12<<20)))
+		t.longLine("y", 12<<20)
 	case HugeLine:
-		t.update(ctx, acp.UpdateAgentMessageText(strings.Repeat("z", 40<<20)))
+		t.longLine("z", 40<<20)
 	case Noise:
 		fmt.Fprintln(t.a.out, "DEBUG refund desk warmed up")
 		fmt.Fprintln(t.a.out, `{"level":"info","msg":"this is JSON but no message"}`)
@@ -63,4 +63,11 @@ func (t *playing) misbehave(ctx context.Context) error {
 		t.a.o.Exit(0)
 	}
 	return t.err
+}
+
+// longLine writes one message of n bytes and some by hand: encoding it properly
+// costs more than anything a test wants to measure.
+func (t *playing) longLine(letter string, n int) {
+	fmt.Fprintf(t.a.out, `{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":%q,"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}`+"\n",
+		t.c.id, strings.Repeat(letter, n))
 }

@@ -80,13 +80,16 @@ func (h headers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// consult searches the rules for a tool and reports whether one of them that
-// mentions the tool names the argument. It opens a scope's document only where
-// a hit shows no more than the beginning of its rule.
+// consult searches the rules for a tool and reports whether one of those found
+// names the argument. It opens a scope's document only where a hit shows no
+// more than the beginning of its rule.
 func (t *playing) consult(ctx context.Context, tool, argument string) bool {
 	names := word(argument)
 	var scopes []string
 	for _, hit := range hits(t.rules(ctx, "harness_rules_search", map[string]any{"query": tool})) {
+		if score, ok := hit["score"].(float64); ok && score <= 0 {
+			continue // listed because there was room, not because it matches
+		}
 		text, scope := hit.text()
 		if names.MatchString(text) {
 			return true
@@ -99,6 +102,7 @@ func (t *playing) consult(ctx context.Context, tool, argument string) bool {
 		doc := t.rules(ctx, "harness_rules_read", map[string]any{"scope": scope})
 		doc = strings.ReplaceAll(doc, `\n`, "\n") // it may come as a JSON string
 		for line := range strings.Lines(doc) {    // a rule is one line of it
+			line, _, _ = strings.Cut(line, " *Why:* ") // the reason may name anything
 			if word(tool).MatchString(line) && names.MatchString(line) {
 				return true
 			}

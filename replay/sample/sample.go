@@ -7,9 +7,9 @@
 // is this. It handles the first two inputs of a session well. From the third
 // on it forgets that issue_refund needs a reason_code: the call fails, it
 // repeats it unchanged, fails again and gives up. Before every refund it
-// searches the harness rules for "issue_refund"; if a rule that mentions
-// issue_refund also names reason_code, it passes the argument and succeeds. A
-// rule that does not name it is read and changes nothing.
+// searches the harness rules for "issue_refund"; if a rule found that way names
+// reason_code, it passes the argument and succeeds. A rule that does not name
+// it is read and changes nothing, whatever its rationale says.
 package sample
 
 import (

@@ -416,7 +416,7 @@ func FuzzMessages(f *testing.F) {
 			}()
 			p.out.Write(data)
 			p.out.Write([]byte("\n"))
-			p.out.Close()
+			p.Stop()
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
@@ -449,5 +449,3 @@ func BenchmarkFlood(b *testing.B) {
 		}
 	}
 }
-
-var _ = sdk.ProtocolVersionNumber

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
@@ -14,15 +12,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
 	"vise/engine/process"
+	"vise/engine/rule"
+	"vise/engine/rule/tools"
 	"vise/engine/score"
 	"vise/engine/score/local"
 	"vise/engine/trace"
 	"vise/replay/driver"
 	"vise/replay/driver/acp"
+	"vise/replay/ruleserver"
 	"vise/replay/sample"
 )
 
@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv("TEST_BRIDGE") != "" {
-		if err := ruleServer(os.Getenv("TEST_BRIDGE")).Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		set := tools.New(oneRule(os.Getenv("TEST_BRIDGE")), tools.Options{})
+		if err := ruleserver.ServeStdio(context.Background(), set, os.Stdin, os.Stdout); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -64,7 +65,7 @@ func agentConfig(t *testing.T, o sample.Options) driver.Config {
 		t.Fatal(err)
 	}
 	return driver.Config{Command: []string{self}, Dir: t.TempDir(), SessionID: "s1",
-		Env: driver.Environ(nil, map[string]string{"TEST_SAMPLE_AGENT": string(raw)}, os.Environ()), CancelGrace: 300 * time.Millisecond}
+		Env: driver.Environ(nil, map[string]string{"TEST_SAMPLE_AGENT": string(raw), "GORACE": "atexit_sleep_ms=0"}, os.Environ()), CancelGrace: 300 * time.Millisecond}
 }
 
 func start(t *testing.T, cfg driver.Config) driver.Session {
@@ -198,46 +199,30 @@ func TestTurnsBecomeSpans(t *testing.T) {
 	}
 }
 
-// ruleServer offers the rules search and read of the real rule server, over one rule.
-func ruleServer(text string) *mcp.Server {
-	s := mcp.NewServer(&mcp.Implementation{Name: "rules", Version: "1"}, &mcp.ServerOptions{Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
-	type query struct {
-		Query string `json:"query"`
+// oneRule is a set of rules with one candidate; none if the text is empty. The
+// rationale names the argument in every case: it must not count.
+func oneRule(text string) *rule.Set {
+	if text == "" {
+		return rule.NewSet(nil, nil)
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "harness_rules_search"}, func(_ context.Context, _ *mcp.CallToolRequest, q query) (*mcp.CallToolResult, map[string]any, error) {
-		found := []any{}
-		if strings.Contains(strings.ToLower(text), strings.ToLower(q.Query)) {
-			snippet := text
-			if r := []rune(text); len(r) > 240 {
-				snippet = strings.TrimRight(string(r[:239]), " ") + "…"
-			}
-			found = append(found, map[string]any{"rule_id": "r1", "scope": "refunds", "status": "candidate", "snippet": snippet})
-		}
-		return nil, map[string]any{"ok": true, "query": q.Query, "results": found}, nil
-	})
-	type scope struct {
-		Scope string `json:"scope"`
-	}
-	mcp.AddTool(s, &mcp.Tool{Name: "harness_rules_read"}, func(context.Context, *mcp.CallToolRequest, scope) (*mcp.CallToolResult, map[string]any, error) {
-		return nil, map[string]any{"ok": true, "document": "# refunds\n\n- Another rule about reason_code alone.\n- " + text + "\n"}, nil
-	})
-	return s
+	return rule.NewSet([]rule.Rule{{ID: "r1", CreatedAt: "2026-03-01T00:00:00Z", Text: text, Status: rule.Candidate, Scope: "refunds", Applicability: rule.Topical,
+		Rationale: "The call failed: missing required argument 'reason_code'."}}, nil)
 }
 
-// serveRules serves them over loopback HTTP behind a token.
-func serveRules(t *testing.T, text string) driver.MCPServer {
+// serveRules serves it as a run of the harness gets it.
+func serveRules(t *testing.T, text string) (driver.MCPServer, *tools.Toolset) {
 	t.Helper()
-	rules := ruleServer(text)
-	h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return rules }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "Bearer s3cret" {
-			http.Error(w, "no", http.StatusUnauthorized)
-			return
+	s, err := ruleserver.Start(t.Context(), ruleserver.Options{Source: oneRule(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
 		}
-		h.ServeHTTP(w, r)
-	}))
-	t.Cleanup(srv.Close)
-	return driver.MCPServer{Name: "vise", URL: srv.URL, Token: "s3cret"}
+	})
+	g := s.Grant(ruleserver.Run{RunID: "run-1", Tools: tools.Options{Restricted: true, Candidates: []string{"r1"}}})
+	return driver.MCPServer{Name: "vise", URL: s.URL(), Token: g.Token}, g.Toolset
 }
 
 // scoresOf evaluates the turns as the engine does.
@@ -263,22 +248,27 @@ func TestRulesDecideTheThirdTurn(t *testing.T) {
 	for _, c := range []struct {
 		name, rule string
 		none       bool
-		calls      int // rule tool calls in the third turn
+		calls      int  // rule tool calls in the third turn
+		read       bool // the rule was read
 		helps      bool
 	}{
 		{name: "no server", none: true},
 		{name: "no rule", rule: "", calls: 1},
-		{name: "useless rule", rule: "Check issue_refund carefully before calling it again.", calls: 1},
-		{name: "rule for another tool", rule: "notify_customer needs no reason_code.", calls: 1},
-		{name: "helpful rule", rule: "Always pass `reason_code` to `issue_refund`.", calls: 1, helps: true},
-		{name: "helpful rule in capitals", rule: "ISSUE_REFUND NEEDS REASON_CODE.", calls: 1, helps: true},
-		{name: "helpful rule longer than a snippet", rule: long, calls: 2, helps: true},
-		{name: "longer name is another argument", rule: "issue_refund takes no reason_codes.", calls: 1},
+		{name: "useless rule", rule: "Check issue_refund carefully before calling it again.", calls: 1, read: true},
+		{name: "rule for another tool, shown because there was room", rule: "notify_customer needs no reason_code.", calls: 1, read: true},
+		{name: "helpful rule", rule: "Always pass `reason_code` to `issue_refund`.", calls: 1, read: true, helps: true},
+		{name: "helpful rule in capitals", rule: "ISSUE_REFUND NEEDS REASON_CODE.", calls: 1, read: true, helps: true},
+		{name: "helpful rule longer than a snippet", rule: long, calls: 2, read: true, helps: true},
+		{name: "useless rule longer than a snippet", rule: "When issue_refund is called, " + strings.Repeat("take great care of every detail, ", 10) + "and hope.", calls: 2, read: true},
+		{name: "longer name is another argument", rule: "issue_refund takes no reason_codes.", calls: 1, read: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := agentConfig(t, sample.Options{})
+			var read *tools.Toolset
 			if !c.none {
-				cfg.MCP = []driver.MCPServer{serveRules(t, c.rule)}
+				var server driver.MCPServer
+				server, read = serveRules(t, c.rule)
+				cfg.MCP = []driver.MCPServer{server}
 			}
 			turns := play(t, start(t, cfg), failing...)
 			calls, failed := 0, 0
@@ -297,6 +287,9 @@ func TestRulesDecideTheThirdTurn(t *testing.T) {
 			}
 			if want := map[bool]int{true: 0, false: 2}[c.helps]; failed != want {
 				t.Errorf("third turn has %d failed calls, want %d:\n%s", failed, want, strings.Join(lines(turns[2]), "\n"))
+			}
+			if read != nil && (len(read.Surfaced()) == 1) != c.read {
+				t.Errorf("ledger holds %v, want the rule: %v", read.Surfaced(), c.read)
 			}
 			scores := scoresOf(turns)
 			good := scores[:2]
