@@ -60,7 +60,7 @@ type keeper struct {
 
 func newKeeper(s *Store) *keeper {
 	k := &keeper{s: s, known: map[string]bool{}, queue: make(chan QuarantineEntry, keeperQueue), ended: make(chan struct{})}
-	go k.run()
+	go k.run(k.queue)
 	return k
 }
 
@@ -78,9 +78,9 @@ func (k *keeper) report(q QuarantineEntry) {
 	}
 }
 
-func (k *keeper) run() {
+func (k *keeper) run(queue <-chan QuarantineEntry) {
 	defer close(k.ended)
-	for q := range k.queue {
+	for q := range queue {
 		if err := k.keep(q); err != nil {
 			k.mu.Lock()
 			delete(k.known, string(q.Key)) // a full disk, say: the next read tries again

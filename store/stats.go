@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 )
 
 // Stats are the numbers of vise store stats.
@@ -81,4 +83,18 @@ func folderSize(dir string) (n int64, err error) {
 		return err
 	})
 	return n, err
+}
+
+// Lines is the text form of the numbers, one a line.
+func (s Stats) Lines() []string {
+	out := []string{
+		fmt.Sprintf("schema %d · journal up to %d · %d index entries · %d blobs", s.Schema, s.LastSeq, s.Indexes, s.Blobs),
+	}
+	if s.Bytes > 0 {
+		out = append(out, fmt.Sprintf("%.1f MB on disk as file lengths (sparse), owned by pid %d", float64(s.Bytes)/(1<<20), s.OwnerPID))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Records)) {
+		out = append(out, fmt.Sprintf("%8d %s", s.Records[name], name))
+	}
+	return out
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"vise/engine/trace"
 )
@@ -223,4 +225,22 @@ func notDamage(err error) error {
 		return nil
 	}
 	return err
+}
+
+// Lines is the text form of the report: what was checked, then each problem.
+func (r VerifyReport) Lines() []string {
+	var out []string
+	for _, kind := range slices.Sorted(maps.Keys(r.Checked)) {
+		out = append(out, fmt.Sprintf("%8d %s checked", r.Checked[kind], kind))
+	}
+	for _, p := range r.Problems {
+		out = append(out, p.Record+": "+p.What)
+	}
+	if r.Omitted > 0 {
+		out = append(out, fmt.Sprintf("and %d more problems", r.Omitted))
+	}
+	if r.OK() {
+		out = append(out, "no problems")
+	}
+	return out
 }
