@@ -91,11 +91,13 @@ type Result struct {
 	Turns             int         `json:"turns"`
 	ToolCalls         int         `json:"tool_calls"`
 	Usage             trace.Usage `json:"usage"`
-	ErrorCategory     string      `json:"error_category,omitempty"`
-	Error             string      `json:"error,omitempty"`
-	Model             string      `json:"model"`
-	Started           time.Time   `json:"started,omitzero"`
-	Ended             time.Time   `json:"ended,omitzero"`
+	// TotalTokens is the provider's own sum, which need not be input plus output.
+	TotalTokens   int64     `json:"total_tokens,omitempty"`
+	ErrorCategory string    `json:"error_category,omitempty"`
+	Error         string    `json:"error,omitempty"`
+	Model         string    `json:"model"`
+	Started       time.Time `json:"started,omitzero"`
+	Ended         time.Time `json:"ended,omitzero"`
 }
 
 // Step is one stored repair turn: enough to step back through the episode later.
@@ -132,4 +134,14 @@ type Call struct {
 	Result    json.RawMessage `json:"result,omitempty"`
 	// Ran is false when the call was never executed (cut stream, cancelled step, resolved round).
 	Ran bool `json:"ran"`
+}
+
+// Settlement is what settling a session reports.
+type Settlement struct {
+	// Repair is nil when no episode was pending and none has ever succeeded.
+	Repair *Result `json:"repair"`
+	// Cached means that no model was asked: the result is that of an earlier settle.
+	Cached bool `json:"cached"`
+	// Evaluated is false when the evaluation was not done in time.
+	Evaluated bool `json:"evaluated"`
 }

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"vise/engine/event"
+	"vise/engine/evidence"
+	"vise/engine/score"
+	"vise/engine/trace"
+	"vise/store"
+)
+
+// now is the store's clock as the text that records carry: fixed width, UTC, so
+// that it sorts as text.
+func (h *Harness) now() string {
+	return h.store.Now().UTC().Format("2006-01-02T15:04:05.000000000Z07:00")
+}
+
+// replayInput collects the user inputs of a session up to and including a turn.
+// It is nil when the session holds none: such a case cannot be replayed.
+func replayInput(tx *store.Tx, s trace.Session, turn int) (*evidence.Input, error) {
+	heads, err := tx.TurnHeads(s.ID, 0, 0)
+	if err != nil {
+		return nil, err
+	}
+	in := &evidence.Input{TaskSummary: s.TaskSummary, ScopeHints: s.ScopeHints}
+	for _, t := range heads {
+		if t.Index <= turn && !t.Synthetic && t.Input != "" {
+			in.Turns = append(in.Turns, t.Input)
+		}
+	}
+	if len(in.Turns) == 0 {
+		return nil, nil
+	}
+	raw, err := json.Marshal(in.Turns)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(raw)
+	in.Digest = hex.EncodeToString(sum[:])
+	return in, nil
+}
+
+// ProtectCase makes a win of a session up to a turn (negative: the last one). Its
+// baseline are the stored scores on the replay metrics; a turn that was never
+// scored is scored first.
+func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (evidence.Case, error) {
+	fail := func(err error) (evidence.Case, error) {
+		return evidence.Case{}, fmt.Errorf("engine: protect session %s: %w", session, err)
+	}
+	var head trace.Session
+	var turns []store.TurnHead
+	var ok bool
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		if head, ok, err = tx.Session(session); err == nil && ok {
+			turns, err = tx.TurnHeads(session, 0, 0)
+		}
+		return err
+	}); err != nil {
+		return fail(err)
+	}
+	if !ok {
+		return fail(fmt.Errorf("no such session; vise sessions ls lists them"))
+	}
+	if turn < 0 && len(turns) > 0 {
+		turn = turns[len(turns)-1].Index
+	}
+	if !slices.ContainsFunc(turns, func(t store.TurnHead) bool { return t.Index == turn }) {
+		return fail(fmt.Errorf("it has no turn %d; vise sessions show %s lists them", turn, session))
+	}
+	baseline, err := h.baseline(ctx, head, turn)
+	if err != nil {
+		return fail(err)
+	}
+	if len(baseline) == 0 {
+		return fail(fmt.Errorf("turn %d has no score to protect", turn))
+	}
+	var input *evidence.Input
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		input, err = replayInput(tx, head, turn)
+		return err
+	}); err != nil {
+		return fail(err)
+	}
+	if input == nil {
+		return fail(fmt.Errorf("it holds no user input up to turn %d, so it cannot be replayed", turn))
+	}
+	c := evidence.Case{ID: h.store.NewID("c"), CreatedAt: h.now(), SessionID: session, TurnIndex: turn, Kind: evidence.Win,
+		Signature: []string{fmt.Sprintf("win:turn-%d", turn)}, Baseline: baseline, Input: input}
+	err = h.store.Update(ctx, func(tx *store.Tx) error {
+		wins, err := tx.Cases(evidence.Win)
+		if err != nil {
+			return err
+		}
+		for _, old := range wins {
+			if old.Input != nil && old.Input.Digest == input.Digest {
+				c.ID, c.CreatedAt = old.ID, old.CreatedAt // the same inputs are the same case: refresh it
+			}
+		}
+		if err := tx.PutCase(c); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.CaseProtected, SessionID: session, TurnIndex: event.Turn(turn), CaseID: c.ID,
+			Data: map[string]any{"metrics": len(baseline)}})
+	})
+	if err != nil {
+		return fail(err)
+	}
+	return c, nil
+}
+
+// baseline are the scores of one turn on the replay metrics, from the stored
+// report or from a fresh fold over the session's turns.
+func (h *Harness) baseline(ctx context.Context, head trace.Session, turn int) (map[string]float64, error) {
+	var report score.Report
+	var ok bool
+	var turns []trace.Turn
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		report, ok, err = tx.Report(head.ID, turn)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if !ok {
+		if err := h.store.View(func(tx *store.Tx) (err error) {
+			turns, err = tx.Turns(head.ID, 0, turn+1)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		scores, err := h.scoreReplay(ctx, head, turns)
+		if err != nil {
+			return nil, err
+		}
+		report.Scores = scores
+	}
+	wanted := h.replayMetrics()
+	out := map[string]float64{}
+	for _, s := range report.Scores {
+		if s.Value != nil && slices.Contains(wanted, s.Metric) {
+			out[s.Metric] = *s.Value
+		}
+	}
+	return out, nil
+}
+
+// replayMetrics are tier 1 and tier 2 and the outcome: what a replay is scored on.
+func (h *Harness) replayMetrics() []string {
+	return append(slices.Concat(h.cfg.Evaluate.Tier1, h.cfg.Evaluate.Tier2), score.OutcomeCorrect)
+}
+
+// RemoveCase removes a case.
+func (h *Harness) RemoveCase(ctx context.Context, id string) error {
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		c, ok, err := tx.Case(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("no case %q; vise cases ls lists them", id)
+		}
+		if err := tx.DeleteCase(id); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.CaseRemoved, CaseID: id, SessionID: c.SessionID})
+	}); err != nil {
+		return fmt.Errorf("engine: remove case: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+// Package engine is the harness: it takes finished turns, scores them, raises
+// notices, lets the repair agent write candidates, and validates them. It knows
+// no terminal, no flags and no globals; panes, commands and tests call it alike.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"vise/engine/config"
+	"vise/engine/event"
+	"vise/engine/gate"
+	"vise/engine/model"
+	"vise/engine/repair"
+	"vise/engine/trace"
+	"vise/engine/validate"
+	"vise/store"
+)
+
+// Options are what a Harness is made of.
+type Options struct {
+	Config *config.Config
+	Store  *store.Store
+	Bus    *event.Bus
+	// Model is the repair agent's model; nil switches repair off.
+	Model *model.Client
+	// Replayer runs cases through the agent; nil means that no agent is
+	// configured and the forward trial decides.
+	Replayer validate.Replayer
+	// Agent identifies the agent in verdicts.
+	Agent string
+	// Stepper is asked at every checkpoint of a repair; nil never waits.
+	Stepper repair.Stepper
+	Log     *slog.Logger
+}
+
+// Harness is one project's loop. All methods are safe for concurrent use.
+type Harness struct {
+	cfg   *config.Config
+	store *store.Store
+	bus   *event.Bus
+	log   *slog.Logger
+	agent *repair.Agent
+	valid *validate.Validator
+
+	ctx  context.Context // ends with Close; owns the evaluation workers
+	stop context.CancelCauseFunc
+	work sync.WaitGroup
+	slot chan struct{} // evaluate.max_concurrent
+
+	mu       sync.Mutex
+	lanes    map[string]*lane // per session with turns in evaluation
+	admitted gate.RunState    // evaluations admitted in this run (evaluate.max_per_run)
+	repairs  map[string]*running
+	rounds   sync.Mutex   // one validation round at a time
+	live     sync.RWMutex // read-held by live runs, held by rounds: a round never runs beside a live turn
+}
+
+// ErrClosed is the cause of everything that ends because the harness was closed.
+var ErrClosed = errors.New("the harness is closed")
+
+// Open makes a harness over an open store, which stays the caller's to close.
+func Open(ctx context.Context, o Options) (*Harness, error) {
+	if o.Config == nil || o.Store == nil {
+		return nil, errors.New("engine: open: a configuration and a store are required")
+	}
+	if o.Bus == nil {
+		o.Bus = event.NewBus()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	h := &Harness{
+		cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
+		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
+		lanes:   map[string]*lane{},
+		repairs: map[string]*running{},
+	}
+	h.ctx, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	if o.Model != nil && !o.Config.Evaluate.ObserveOnly {
+		stepper := o.Stepper
+		if stepper == nil {
+			stepper = repair.Continue()
+		}
+		h.agent = &repair.Agent{
+			Store: o.Store, Model: o.Model, Stepper: stepper, Bus: o.Bus, Now: o.Store.Now,
+			Config: repair.Config{
+				Timeout: o.Config.Repair.Timeout, MaxTurns: o.Config.Repair.MaxTurns, MaxTokens: o.Config.Repair.MaxTokens,
+				Temperature: o.Config.Repair.Temperature, ReasoningEffort: o.Config.Repair.ReasoningEffort,
+				DomainPolicy: o.Config.Repair.DomainPolicy, MaxActive: o.Config.Rules.MaxActive,
+				TrialMin: o.Config.Validate.TrialMinSessions, SanitizeMax: o.Config.Rules.SanitizeMaxLen,
+				ValidationOn: o.Config.Validate.Enabled,
+			},
+		}
+	}
+	h.valid = &validate.Validator{
+		Store: o.Store, Score: h.scoreReplay, Replayer: o.Replayer, Agent: o.Agent,
+		Config: validate.Config{
+			TrialMin: o.Config.Validate.TrialMinSessions, PromoteMargin: o.Config.Validate.PromoteMargin,
+			RegressMargin: o.Config.Validate.RegressMargin, ReplayTimeout: o.Config.Validate.ReplayTimeout,
+			EnvWait: o.Config.Validate.EnvWait, RoundBudget: o.Config.Validate.RoundBudget, Seed: o.Config.Validate.Seed,
+		},
+	}
+	return h, nil
+}
+
+// Events is the bus that committed and ephemeral events are published on.
+func (h *Harness) Events() *event.Bus { return h.bus }
+
+// Store is the store the harness works on, for windows over its records.
+func (h *Harness) Store() *store.Store { return h.store }
+
+// RepairOn reports whether a repair agent is configured.
+func (h *Harness) RepairOn() bool { return h.agent != nil }
+
+// Close ends every evaluation and repair in flight and waits for them, at most
+// settle.drain_timeout. Turns that were stored but not scored are scored by the
+// next Settle of their session.
+func (h *Harness) Close() error {
+	h.stop(ErrClosed)
+	done := make(chan struct{})
+	go func() { h.work.Wait(); close(done) }()
+	timer := time.NewTimer(h.cfg.Settle.DrainTimeout)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("engine: close: work was still going on after settle.drain_timeout (%s)", h.cfg.Settle.DrainTimeout)
+	}
+}
+
+// BeginSession stores the head of a session with its event.
+func (h *Harness) BeginSession(ctx context.Context, s trace.Session, e event.Event) error {
+	return h.putSession(ctx, "begin", s, e)
+}
+
+// EndSession stores the final head of a session with its event.
+func (h *Harness) EndSession(ctx context.Context, s trace.Session, e event.Event) error {
+	return h.putSession(ctx, "end", s, e)
+}
+
+func (h *Harness) putSession(ctx context.Context, op string, s trace.Session, e event.Event) error {
+	s = h.withHints(s)
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.PutSession(s); err != nil {
+			return err
+		}
+		return tx.Emit(e)
+	}); err != nil {
+		return fmt.Errorf("engine: %s session %s: %w", op, s.ID, err)
+	}
+	if op == "end" {
+		h.forget(s.ID)
+	}
+	return nil
+}
+
+// withHints fills in what the project knows when the recording does not say.
+func (h *Harness) withHints(s trace.Session) trace.Session {
+	if s.TaskSummary == "" {
+		s.TaskSummary = h.cfg.Agent.Hints.TaskSummary
+	}
+	if len(s.ScopeHints) == 0 {
+		s.ScopeHints = h.cfg.Agent.Hints.Scopes
+	}
+	return s
+}
+
+// Publish puts an ephemeral event on the bus.
+func (h *Harness) Publish(e event.Event) { h.bus.Publish(e) }
+
+// RemoveSession removes a session with its turns and scores. Cases and rules
+// made from it stay: they are evidence of their own.
+func (h *Harness) RemoveSession(ctx context.Context, id string) error {
+	var found bool
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		_, found, err = tx.Session(id)
+		return err
+	}); err != nil {
+		return fmt.Errorf("engine: remove session %s: %w", id, err)
+	}
+	if !found {
+		return fmt.Errorf("engine: remove session: no session %q", id)
+	}
+	if err := h.store.DeleteSession(ctx, id); err != nil {
+		return fmt.Errorf("engine: remove session %s: %w", id, err)
+	}
+	if err := h.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteState(stateName(id)) }); err != nil {
+		return fmt.Errorf("engine: remove session %s: %w", id, err)
+	}
+	h.forget(id)
+	return nil
+}
+
+// LiveTurn marks that the agent is at work for the developer until the returned
+// function is called. Validation rounds wait for it, and it waits for them.
+func (h *Harness) LiveTurn() (done func()) {
+	h.live.RLock()
+	return h.live.RUnlock
+}

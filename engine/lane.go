@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"vise/engine/event"
+	"vise/engine/gate"
+	"vise/engine/notice"
+	"vise/engine/score"
+	"vise/engine/score/local"
+	"vise/engine/trace"
+	"vise/store"
+)
+
+// lane evaluates the turns of one session in order, one at a time. A turn that
+// arrives while another is being scored waits; none is skipped or cancelled, and
+// a turn counts as seen only in the transaction that stores its scores.
+type lane struct {
+	running bool
+	wanted  bool          // turns may have come since the worker last looked
+	idle    chan struct{} // closed when the worker has nothing left
+	err     error         // of the last evaluation
+
+	// The evaluator's fold over the session so far, and the turn it expects next.
+	eval *local.Evaluator
+	next int
+	// until stops the worker before this turn when it is positive: a recorded
+	// session, whose turns are all there at once, is settled turn by turn too.
+	until int
+}
+
+// sessionState is what the harness remembers of a session between turns: one
+// small document, so that a turn costs the same however long the session is.
+type sessionState struct {
+	// Next is the index of the first turn that has not been scored.
+	Next      int               `json:"next"`
+	Gate      gate.States       `json:"gate,omitempty"`
+	Dedup     notice.Dedup      `json:"dedup"`
+	Admission gate.SessionState `json:"admission"`
+	// Alerted: the session has alerted before. Quiet: its latest report was quiet.
+	Alerted bool `json:"alerted,omitempty"`
+	Quiet   bool `json:"quiet,omitempty"`
+}
+
+func stateName(session string) string { return "session/" + session }
+
+// EndTurn stores a finished turn and returns; scoring goes on behind it. Settle
+// waits for it. The turn's session must have begun.
+func (h *Harness) EndTurn(ctx context.Context, t trace.Turn) error {
+	if t.SessionID == "" {
+		return errors.New("engine: end turn: the turn names no session")
+	}
+	if t.TraceID == "" {
+		t.TraceID = traceID(t.SessionID, t.Index)
+	}
+	if err := h.ctx.Err(); err != nil {
+		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, ErrClosed)
+	}
+	staged, err := h.store.StageTurn(ctx, t)
+	if err != nil {
+		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, err)
+	}
+	counts := trace.Count([]trace.Turn{t})
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.PutTurn(staged); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.TurnReplayed, SessionID: t.SessionID, TurnIndex: event.Turn(t.Index),
+			Data: map[string]any{"calls": counts.Calls, "errors": counts.Errors, "steps": counts.Steps, "stop_reason": t.StopReason}})
+	}); err != nil {
+		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, err)
+	}
+	h.wake(t.SessionID)
+	return nil
+}
+
+// wake makes sure that a worker looks at the session's unscored turns.
+func (h *Harness) wake(session string) *lane {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.lanes[session]
+	if l == nil {
+		l = &lane{}
+		h.lanes[session] = l
+	}
+	l.wanted = true
+	if !l.running && h.ctx.Err() == nil {
+		l.running, l.idle = true, make(chan struct{})
+		h.work.Add(1)
+		go h.run(session, l)
+	}
+	return l
+}
+
+// run is the worker of one lane; it ends when nothing is left to score.
+func (h *Harness) run(session string, l *lane) {
+	defer h.work.Done()
+	for {
+		h.mu.Lock()
+		if !l.wanted || h.ctx.Err() != nil {
+			l.running = false
+			close(l.idle)
+			h.mu.Unlock()
+			return
+		}
+		l.wanted = false
+		h.mu.Unlock()
+
+		err := h.evaluateNew(session, l)
+		h.mu.Lock()
+		l.err = err
+		h.mu.Unlock()
+		if err != nil && h.ctx.Err() == nil {
+			h.log.Error("evaluate", "session", session, "err", err)
+		}
+	}
+}
+
+// forget drops what is kept in memory of an ended session.
+func (h *Harness) forget(session string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.lanes[session]; l != nil && !l.running {
+		delete(h.lanes, session)
+	}
+}
+
+// await waits until the session's stored turns are scored. It returns false
+// when the context or the barrier ended first.
+func (h *Harness) await(ctx context.Context, session string) (bool, error) {
+	l := h.wake(session)
+	h.mu.Lock()
+	idle := l.idle
+	h.mu.Unlock()
+	if idle == nil {
+		return false, ErrClosed
+	}
+	ctx, stop := context.WithTimeout(ctx, h.cfg.Settle.BarrierTimeout)
+	defer stop()
+	select {
+	case <-idle:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return l.err == nil, l.err
+	case <-ctx.Done():
+		return false, nil
+	}
+}
+
+// evaluateNew scores every stored turn that has not been scored, in order.
+func (h *Harness) evaluateNew(session string, l *lane) error {
+	select {
+	case h.slot <- struct{}{}:
+		defer func() { <-h.slot }()
+	case <-h.ctx.Done():
+		return context.Cause(h.ctx)
+	}
+	for h.ctx.Err() == nil {
+		var head trace.Session
+		var state sessionState
+		var turn trace.Turn
+		var ok bool
+		if err := h.store.View(func(tx *store.Tx) (err error) {
+			if head, ok, err = tx.Session(session); err != nil || !ok {
+				return err
+			}
+			if _, err = tx.State(stateName(session), &state); err != nil {
+				return err
+			}
+			turn, ok, err = tx.Turn(session, state.Next)
+			return err
+		}); err != nil {
+			return fmt.Errorf("engine: read session %s: %w", session, err)
+		}
+		h.mu.Lock()
+		stop := l.until > 0 && state.Next >= l.until
+		h.mu.Unlock()
+		if !ok || stop {
+			return nil
+		}
+		if err := h.evaluate(head, turn, state, l); err != nil {
+			return fmt.Errorf("engine: evaluate session %s turn %d: %w", session, turn.Index, err)
+		}
+	}
+	return context.Cause(h.ctx)
+}
+
+// fold returns the scores of a turn from the session's running evaluator, which
+// is rebuilt from the stored turns when it is not at this turn (after a restart).
+func (h *Harness) fold(l *lane, head trace.Session, turn trace.Turn) ([]score.Score, error) {
+	if l.eval == nil || l.next != turn.Index {
+		l.eval = local.New(head, local.Options{Handoff: h.cfg.Evaluate.Handoff})
+		const page = 16
+		for from := 0; from < turn.Index; from += page {
+			var earlier []trace.Turn
+			if err := h.store.View(func(tx *store.Tx) (err error) {
+				earlier, err = tx.Turns(head.ID, from, min(page, turn.Index-from))
+				return err
+			}); err != nil {
+				return nil, err
+			}
+			for _, t := range earlier {
+				l.eval.Turn(t)
+			}
+		}
+	}
+	l.next = turn.Index + 1
+	return l.eval.Turn(turn), nil
+}

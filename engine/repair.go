@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"vise/engine/episode"
+	"vise/engine/notice"
+	"vise/engine/repair"
+	"vise/store"
+)
+
+// repair runs the repair agent once on an episode and decides what a failure means for it.
+func (h *Harness) repair(ctx context.Context, id string) (episode.Result, error) {
+	var in repair.Input
+	if err := h.store.View(func(tx *store.Tx) error {
+		ep, ok, err := tx.Episode(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("no such episode; vise episodes ls lists them")
+		}
+		if ep.Status.Success() {
+			return fmt.Errorf("it has ended already: %s", ep.Status)
+		}
+		in.Episode = ep
+		for _, nid := range ep.NoticeIDs {
+			n, ok, err := tx.Notice(nid)
+			if err != nil {
+				return err
+			}
+			if !ok || n.Status != notice.Pending {
+				return fmt.Errorf("its notice %s is not pending any more", nid)
+			}
+			in.Notices = append(in.Notices, n)
+		}
+		if in.Session, _, err = tx.Session(ep.SessionID); err != nil {
+			return err
+		}
+		in.Turn, _, err = tx.Turn(ep.SessionID, ep.TurnIndex)
+		return err
+	}); err != nil {
+		return episode.Result{}, fmt.Errorf("engine: repair episode %s: %w", id, err)
+	}
+	in.Hints, in.DomainPolicy = h.cfg.Agent.Hints.Scopes, h.cfg.Repair.DomainPolicy
+	in.SanitizeMax = h.cfg.Rules.SanitizeMaxLen
+	result := h.agent.Run(ctx, in.Episode, repair.BuildAssignment(in))
+	if result.Status.Success() || result.Status == episode.Cancelled {
+		return result, nil // who cancelled may start it again at once
+	}
+	// A failing episode waits longer each time and ends as a dead letter, so that
+	// it neither burns a model for ever nor blocks its session's other episodes.
+	if err := h.store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		ep, ok, err := tx.Episode(id)
+		if err != nil || !ok {
+			return err
+		}
+		if ep.Attempts >= h.cfg.Repair.MaxAttempts {
+			ep.Status = episode.Dead
+		} else {
+			ep.NotBefore = h.store.Now().Add(h.backoff(ep.Attempts))
+		}
+		return tx.PutEpisode(ep)
+	}); err != nil {
+		return result, fmt.Errorf("engine: repair episode %s: %w", id, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,136 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"vise/engine/event"
+	"vise/engine/guard"
+	"vise/engine/rule"
+	"vise/store"
+)
+
+// RetireRule retires a live rule on a person's word.
+func (h *Harness) RetireRule(ctx context.Context, id, why string) error {
+	return h.moveRule(ctx, "retire", id, func(r *rule.Rule) (event.Event, error) {
+		if !r.Live() {
+			return event.Event{}, fmt.Errorf("rule %s is %s already", id, r.Status)
+		}
+		r.Status, r.Reason = rule.Retired, "by a person: "+guard.Line(why, 300)
+		return event.Event{Type: event.RuleRetire, RuleID: id, Data: map[string]any{"by": "person", "reason": guard.Line(why, 300)}}, nil
+	})
+}
+
+// RestoreRule makes a retired rule a candidate again, with a new trial. Only
+// validation can make it active.
+func (h *Harness) RestoreRule(ctx context.Context, id string) error {
+	return h.moveRule(ctx, "restore", id, func(r *rule.Rule) (event.Event, error) {
+		if r.Live() {
+			return event.Event{}, fmt.Errorf("rule %s is %s", id, r.Status)
+		}
+		r.Status, r.Reason, r.VerdictID = rule.Candidate, "restored by a person", ""
+		trial := rule.Trial{StartedAt: h.now()}
+		if r.Trial != nil {
+			trial.BaselineBreachedSessions, trial.BaselineSessions = r.Trial.BaselineBreachedSessions, r.Trial.BaselineSessions
+			trial.BaselineWindow = r.Trial.BaselineWindow
+		}
+		r.Trial = &trial
+		return event.Event{Type: event.RuleRestore, RuleID: id, Data: map[string]any{"by": "person"}}, nil
+	})
+}
+
+func (h *Harness) moveRule(ctx context.Context, op, id string, move func(*rule.Rule) (event.Event, error)) error {
+	err := h.store.Update(ctx, func(tx *store.Tx) error {
+		r, ok, err := tx.Rule(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("no rule %q; vise rules ls lists them", id)
+		}
+		e, err := move(&r)
+		if err != nil {
+			return err
+		}
+		if err := tx.PutRule(r); err != nil {
+			return err
+		}
+		return tx.Emit(e)
+	})
+	if err != nil {
+		return fmt.Errorf("engine: %s rule: %w", op, err)
+	}
+	return nil
+}
+
+// RenderRules writes rules.md and rules/SCOPE.md into a folder, each atomically,
+// and removes documents of scopes that have no live rule any more. The files are
+// artifacts for people and diffs; the store is the truth.
+func (h *Harness) RenderRules(dir string) ([]string, error) {
+	docs := map[string]string{}
+	if err := h.store.ReadRules(func(r rule.Reader) error {
+		index, err := rule.Index(r)
+		if err != nil {
+			return err
+		}
+		docs["rules.md"] = rule.RootMarkdown(index)
+		for _, e := range index {
+			doc, err := rule.Document(r, e.Scope, rule.DocOptions{TrialMin: h.cfg.Validate.TrialMinSessions})
+			if err != nil {
+				return err
+			}
+			docs[filepath.Join("rules", e.Scope+".md")] = doc.Markdown()
+		}
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("engine: render rules: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "rules"), 0o755); err != nil {
+		return nil, fmt.Errorf("engine: render rules: %w", err)
+	}
+	var files []string
+	for name, text := range docs {
+		path := filepath.Join(dir, name)
+		if err := writeAtomically(path, []byte(text)); err != nil {
+			return nil, fmt.Errorf("engine: render rules: %w", err)
+		}
+		files = append(files, path)
+	}
+	entries, err := os.ReadDir(filepath.Join(dir, "rules"))
+	if err != nil {
+		return nil, fmt.Errorf("engine: render rules: %w", err)
+	}
+	for _, e := range entries {
+		name := filepath.Join("rules", e.Name())
+		if _, live := docs[name]; !live && strings.HasSuffix(e.Name(), ".md") && !e.IsDir() {
+			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("engine: render rules: %w", err)
+			}
+		}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+// writeAtomically replaces a file: a reader sees the old text or the new, never half of one.
+func writeAtomically(path string, text []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	_, err = tmp.Write(text)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+	}
+	return err
+}

@@ -1,0 +1,258 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"vise/engine/episode"
+	"vise/engine/event"
+	"vise/engine/notice"
+	"vise/store"
+)
+
+// Settle waits until the session's turns are scored, then repairs one pending
+// episode, if there is one and repair is on. It never waits for validation. The
+// context ends it early: what was running is then cancelled and nothing is
+// acknowledged. Semantics: PandaProbe Harness 0.9, settlement; failing episodes
+// back off and end as dead letters instead of blocking their session for ever.
+func (h *Harness) Settle(ctx context.Context, session string) (episode.Settlement, error) {
+	evaluated, err := h.await(ctx, session)
+	if err != nil {
+		return episode.Settlement{Evaluated: evaluated}, err
+	}
+	out := episode.Settlement{Evaluated: evaluated}
+	if h.agent == nil {
+		return out, nil
+	}
+	ep, latest, err := h.nextEpisode(ctx, session)
+	if err != nil {
+		return out, err
+	}
+	if ep == nil {
+		out.Repair, out.Cached = latest, latest != nil
+		return out, nil
+	}
+	result, err := h.RunRepair(ctx, ep.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Repair = &result
+	return out, nil
+}
+
+// nextEpisode makes sure that every pending notice of the session belongs to an
+// episode and returns the first that may run now; else the session's latest
+// success. A notice that joins while its relative is being repaired starts an
+// episode of its own: the notices of an episode never change once it exists, so
+// two agents never repair the same notice.
+func (h *Harness) nextEpisode(ctx context.Context, session string) (next *episode.Episode, latest *episode.Result, err error) {
+	err = h.store.Update(ctx, func(tx *store.Tx) error {
+		var p paused
+		if stopped, err := tx.State(pausedName, &p); err != nil || stopped {
+			return err // repair waits for a person: vise notices resume
+		}
+		pending, err := tx.PendingNotices(session)
+		if err != nil {
+			return err
+		}
+		known, err := tx.EpisodesOfSession(session)
+		if err != nil {
+			return err
+		}
+		isPending := func(id string) bool {
+			return slices.ContainsFunc(pending, func(n notice.Notice) bool { return n.ID == id })
+		}
+		// An episode that lost a notice to a person's acknowledgement can no longer
+		// resolve as a whole; what is left of it is grouped anew.
+		whole := func(e episode.Episode) bool {
+			return !e.Status.Success() && !slices.ContainsFunc(e.NoticeIDs, func(id string) bool { return !isPending(id) })
+		}
+		taken := map[string]bool{}
+		for _, e := range known {
+			if whole(e) {
+				for _, id := range e.NoticeIDs {
+					taken[id] = true
+				}
+			}
+		}
+		free := slices.DeleteFunc(slices.Clone(pending), func(n notice.Notice) bool { return taken[n.ID] })
+		for _, g := range notice.Groups(session, free) {
+			e := episode.Episode{ID: g.EpisodeID, SessionID: g.SessionID, TurnIndex: g.TurnIndex, NoticeIDs: g.NoticeIDs,
+				AllowedTraces: g.AllowedTraces, RecommendedScope: g.RecommendedScope, CreatedAt: h.now(), Status: episode.Open}
+			if err := tx.PutEpisode(e); err != nil {
+				return err
+			}
+			known = append(known, e)
+		}
+		now := h.store.Now()
+		for _, e := range known {
+			if e.Result != nil && e.Status.Success() && (latest == nil || e.Result.Ended.After(latest.Ended)) {
+				latest = e.Result
+			}
+			if next == nil && whole(e) && e.Status != episode.Dead && !e.NotBefore.After(now) {
+				next = &e
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("engine: settle session %s: %w", session, err)
+	}
+	return next, latest, nil
+}
+
+const pausedName = "repair/paused"
+
+// paused is stored while repair waits for a person.
+type paused struct {
+	NoticeID string `json:"notice_id"`
+	At       string `json:"at"`
+}
+
+// Paused tells since when repair waits for a person, and because of which notice.
+func (h *Harness) Paused() (noticeID, since string, is bool, err error) {
+	var p paused
+	err = h.store.View(func(tx *store.Tx) (err error) {
+		is, err = tx.State(pausedName, &p)
+		return err
+	})
+	return p.NoticeID, p.At, is, err
+}
+
+// Resume closes the circuit breaker, lets repair go on and acknowledges the
+// notices that asked for a person. It returns how many these were.
+func (h *Harness) Resume(ctx context.Context) (int, error) {
+	n := 0
+	err := h.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteState(pausedName); err != nil {
+			return err
+		}
+		if err := tx.PutState(breakerName, notice.Breaker{}); err != nil {
+			return err
+		}
+		all, err := tx.Notices(store.Window{})
+		if err != nil {
+			return err
+		}
+		for _, x := range all {
+			if x.Severity != notice.NeedsHuman || x.Status != notice.Pending {
+				continue
+			}
+			x.Status = notice.Acknowledged
+			x.Resolution = &notice.Resolution{Kind: "person", Note: "repair resumed", By: "person", At: h.now()}
+			if err := tx.PutNotice(x); err != nil {
+				return err
+			}
+			n++
+		}
+		return tx.Emit(event.Event{Type: event.NoticeResumed, Data: map[string]any{"acknowledged": n}})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("engine: resume repair: %w", err)
+	}
+	return n, nil
+}
+
+// AckNotice acknowledges one pending notice on a person's word.
+func (h *Harness) AckNotice(ctx context.Context, id, note string) error {
+	err := h.store.Update(ctx, func(tx *store.Tx) error {
+		n, ok, err := tx.Notice(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("no notice %q; vise notices ls lists them", id)
+		}
+		if n.Status != notice.Pending {
+			return fmt.Errorf("notice %s is acknowledged already", id)
+		}
+		n.Status = notice.Acknowledged
+		n.Resolution = &notice.Resolution{Kind: "person", Note: note, By: "person", At: h.now()}
+		if err := tx.PutNotice(n); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.NoticeAcknowledged, NoticeID: id, SessionID: n.SessionID, Data: map[string]any{"by": "person"}})
+	})
+	if err != nil {
+		return fmt.Errorf("engine: acknowledge: %w", err)
+	}
+	return nil
+}
+
+// running is one repair in flight; others that want the same episode join it.
+type running struct {
+	done   chan struct{}
+	result episode.Result
+	err    error
+}
+
+// RunRepair runs the repair agent on one episode now, or joins the run that is
+// under way. An episode that has ended is not run again.
+func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, error) {
+	if h.agent == nil {
+		return episode.Result{}, fmt.Errorf("engine: repair episode %s: repair is off; set repair.model, e.g. \"builtin/heuristic\"", id)
+	}
+	h.mu.Lock()
+	if r := h.repairs[id]; r != nil {
+		h.mu.Unlock()
+		select {
+		case <-r.done:
+			return r.result, r.err
+		case <-ctx.Done():
+			return episode.Result{}, fmt.Errorf("engine: repair episode %s: %w", id, context.Cause(ctx))
+		}
+	}
+	r := &running{done: make(chan struct{})}
+	h.repairs[id] = r
+	h.work.Add(1)
+	h.mu.Unlock()
+	defer h.work.Done()
+	defer func() {
+		h.mu.Lock()
+		delete(h.repairs, id)
+		h.mu.Unlock()
+		close(r.done)
+	}()
+	// The repair ends with the caller's context or with the harness.
+	rctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(h.ctx, func() { stop(ErrClosed) })()
+	r.result, r.err = h.repair(rctx, id)
+	return r.result, r.err
+}
+
+// RepairPending repairs every pending episode of every session, one after the other.
+func (h *Harness) RepairPending(ctx context.Context) error {
+	var sessions []string
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		sessions, err = tx.PendingSessions()
+		return err
+	}); err != nil {
+		return fmt.Errorf("engine: repair pending: %w", err)
+	}
+	for _, s := range sessions {
+		for {
+			ep, _, err := h.nextEpisode(ctx, s)
+			if err != nil {
+				return err
+			}
+			if ep == nil {
+				break
+			}
+			if _, err := h.RunRepair(ctx, ep.ID); err != nil {
+				return err
+			}
+			if err := ctx.Err(); err != nil {
+				return fmt.Errorf("engine: repair pending: %w", context.Cause(ctx))
+			}
+		}
+	}
+	return nil
+}
+
+// backoff is the wait before attempt n+1 of a failing episode: it doubles.
+func (h *Harness) backoff(attempts int) time.Duration {
+	return h.cfg.Repair.Backoff << max(0, min(attempts-1, 10))
+}

@@ -1,0 +1,219 @@
+// Package validate lets evidence decide candidates: rounds over all candidates,
+// counterfactual replay of cases, and the forward trial where no replay can decide.
+//
+// Semantics follow PandaProbe Harness 0.9 ("seed" evidence) with its known weak
+// spots mended; each mended one is named where it is.
+package validate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"vise/engine/event"
+	"vise/engine/evidence"
+	"vise/engine/rule"
+	"vise/engine/score"
+	"vise/engine/trace"
+	"vise/store"
+)
+
+// MaxAttempts is how often a candidate is replayed before the forward trial
+// alone decides (PandaProbe Harness 0.9).
+const MaxAttempts = 3
+
+// Config bounds validation. Durations of zero mean "no limit" where noted.
+type Config struct {
+	TrialMin      int     // sessions a forward trial needs
+	PromoteMargin float64 // gain of the target metric that promotes
+	RegressMargin float64 // loss of a metric that retires
+	ReplayTimeout time.Duration
+	EnvWait       time.Duration // 0 = the replay timeout covers the wait
+	RoundBudget   time.Duration // 0 = none
+	Seed          int64         // enters the run seed of every replay
+}
+
+// Replayer runs one case through the agent. Its error means that the context
+// ended; everything else that went wrong is in the Run.
+type Replayer interface {
+	Replay(ctx context.Context, job evidence.Job) (evidence.Run, error)
+}
+
+// Scorer scores the last turn of a replayed session on the replay metrics
+// (tier 1 and tier 2, and the outcome when a verifier answers).
+type Scorer func(ctx context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error)
+
+// Validator decides candidates. Rounds must not overlap: the harness serialises them.
+type Validator struct {
+	Store    *store.Store
+	Config   Config
+	Replayer Replayer // nil: no agent, the forward trial decides
+	Score    Scorer
+	// Agent and EvaluatedBy identify what a verdict rests on: scores of different
+	// identities are never compared.
+	Agent       string
+	EvaluatedBy string
+
+	// replay is the replay strategy; tests script it.
+	replay func(ctx context.Context, r rule.Rule) (evidence.Verdict, error)
+	// rounds counts the rounds of the last UntilIdle that had candidates.
+	rounds int
+}
+
+// Round is one pass over the candidates.
+type Round struct {
+	Verdicts        []evidence.Verdict `json:"verdicts"`
+	Promoted        int                `json:"promoted"`
+	Retired         int                `json:"retired"`
+	Pending         int                `json:"pending"`
+	BudgetExhausted bool               `json:"budget_exhausted"`
+	// progress: a verdict was applied, or an attempt was used up that leaves others.
+	progress bool
+}
+
+// cursor remembers where the last round began.
+type cursor struct {
+	RuleID    string `json:"rule_id"`
+	CreatedAt string `json:"created_at"`
+	// Announced: the one notice that no replay is wired has been journalled.
+	Announced bool `json:"announced,omitempty"`
+}
+
+const cursorName = "cursor/validation"
+
+// Round runs one round over all candidates, or over those named. Named rules
+// that are no candidates are an error.
+func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
+	queue, err := v.queue(ctx, only)
+	if err != nil || len(queue) == 0 {
+		return Round{}, err
+	}
+	var deadline time.Time
+	if v.Config.RoundBudget > 0 {
+		deadline = v.Store.Now().Add(v.Config.RoundBudget)
+	}
+	var round Round
+	for _, id := range queue {
+		if err := ctx.Err(); err != nil {
+			return round, fmt.Errorf("validate: round stopped at rule %s: %w", id, context.Cause(ctx))
+		}
+		allow := deadline.IsZero() || v.Store.Now().Before(deadline)
+		if !allow {
+			round.BudgetExhausted = true
+		}
+		if err := v.candidate(ctx, id, allow, &round); err != nil {
+			return round, err
+		}
+	}
+	err = v.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.Emit(event.Event{Type: event.ValidationRoundEnded, Data: map[string]any{
+			"decided": round.Promoted + round.Retired, "pending": round.Pending, "promoted": round.Promoted,
+			"retired": round.Retired, "budget_exhausted": round.BudgetExhausted,
+		}})
+	})
+	if err != nil {
+		return round, fmt.Errorf("validate: end round: %w", err)
+	}
+	return round, nil
+}
+
+// UntilIdle runs rounds until one makes no progress: no verdict was applied and
+// no candidate used an attempt that leaves another one. (The reference stops at
+// the first round without a terminal verdict although attempts are left.)
+func (v *Validator) UntilIdle(ctx context.Context) ([]Round, error) {
+	var rounds []Round
+	for {
+		r, err := v.Round(ctx)
+		if err != nil {
+			return rounds, err
+		}
+		if len(r.Verdicts) > 0 {
+			rounds = append(rounds, r)
+		}
+		if !r.progress {
+			return rounds, nil
+		}
+	}
+}
+
+// queue picks the candidates in the order of this round, moves the cursor and
+// journals the start.
+func (v *Validator) queue(ctx context.Context, only []string) ([]string, error) {
+	var ids []string
+	err := v.Store.Update(ctx, func(tx *store.Tx) error {
+		candidates, err := tx.Rules(rule.Candidate)
+		if err != nil {
+			return err
+		}
+		if len(only) > 0 {
+			if candidates, err = named(tx, only); err != nil {
+				return err
+			}
+		}
+		if len(candidates) == 0 {
+			return nil
+		}
+		var c cursor
+		if _, err := tx.State(cursorName, &c); err != nil {
+			return err
+		}
+		if !v.canReplay() && !c.Announced {
+			c.Announced = true
+			if err := tx.Emit(event.Event{Type: event.Validation, Data: map[string]any{
+				"mode": "forward_trial", "reason": "no agent is configured: candidates are decided by the forward trial, which is weak evidence",
+			}}); err != nil {
+				return err
+			}
+		}
+		if len(only) == 0 {
+			candidates = rotate(candidates, c)
+			c.RuleID, c.CreatedAt = candidates[0].ID, candidates[0].CreatedAt
+		}
+		if err := tx.PutState(cursorName, c); err != nil {
+			return err
+		}
+		for _, r := range candidates {
+			ids = append(ids, r.ID)
+		}
+		return tx.Emit(event.Event{Type: event.ValidationRoundStarted, Data: map[string]any{"queued": ids}})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("validate: start round: %w", err)
+	}
+	return ids, nil
+}
+
+func named(tx *store.Tx, only []string) ([]rule.Rule, error) {
+	var rules []rule.Rule
+	for _, id := range only {
+		r, ok, err := tx.Rule(id)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, fmt.Errorf("no rule %q; vise rules ls lists them", id)
+		}
+		if r.Status != rule.Candidate {
+			return nil, fmt.Errorf("rule %s is %s; only candidates are validated", id, r.Status)
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// rotate starts after the head of the last round, in listing order and
+// wrapping, so that no candidate starves behind slow ones. It does so also when
+// that head has been decided since (the reference starts over at the oldest).
+func rotate(candidates []rule.Rule, c cursor) []rule.Rule {
+	if c.RuleID == "" {
+		return candidates
+	}
+	for i, r := range candidates {
+		if r.CreatedAt > c.CreatedAt || r.CreatedAt == c.CreatedAt && r.ID > c.RuleID {
+			return append(append([]rule.Rule(nil), candidates[i:]...), candidates[:i]...)
+		}
+	}
+	return candidates
+}
+
+func (v *Validator) canReplay() bool { return v.replay != nil || v.Replayer != nil }

@@ -1,0 +1,69 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"vise/engine/event"
+	"vise/engine/evidence"
+	"vise/engine/trace"
+)
+
+// Cases replays cases for a validation. Publish may be nil.
+type Cases struct {
+	*Runner
+	Publish func(event.Event)
+}
+
+// Replay runs one job: a fresh agent session fed the job's inputs, with only
+// the job's candidate visible beside the active rules. Everything that went
+// wrong on the way is in the Run; the error is non-nil only when the context
+// ended, so that a cancelled validation is not mistaken for a result.
+func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, error) {
+	started := c.Now()
+	run := evidence.Run{RunID: job.RunID, Session: trace.Session{
+		ID: c.NewID("x"), Origin: trace.Replay, Source: "acp", CaseID: job.CaseID, RuleID: job.RuleID, Started: started,
+		TaskSummary: job.Input.TaskSummary, ScopeHints: job.Input.ScopeHints,
+		Attrs: map[string]any{"run_id": job.RunID, "arm": job.Arm},
+	}}
+	view := c.View
+	view.Restricted = true
+	view.Candidates = nil
+	if job.RuleID != "" && job.Arm != "control" {
+		view.Candidates = []string{job.RuleID}
+	}
+	limit := job.Timeout + job.EnvWait
+	rctx, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	out, err := c.drive(rctx, plan{
+		runID: job.RunID, sessionID: run.Session.ID, inputs: job.Input.Turns, seed: job.Seed, view: view, caseID: job.CaseID,
+		ttl: limit + time.Minute,
+		onSpan: func(turn int, s trace.Span) {
+			run.Started = true
+			if c.Publish != nil {
+				c.Publish(event.Event{Type: event.SpanProgress, At: c.Now(), SessionID: run.Session.ID, TurnIndex: event.Turn(turn),
+					CaseID: job.CaseID, RuleID: job.RuleID, RunID: job.RunID, Data: map[string]any{"span": s}})
+			}
+		},
+		onTurn: func(t trace.Turn) error {
+			t.SessionID = run.Session.ID
+			run.Turns = append(run.Turns, t)
+			run.Usage = run.Usage.Add(t.Usage)
+			return nil
+		},
+	})
+	run.Session.Agent = out.info.Name()
+	run.Session.Ended = c.Now()
+	run.Session.Counts = trace.Count(run.Turns)
+	run.Elapsed = run.Session.Ended.Sub(started)
+	run.Read = out.read
+	if err != nil {
+		if ctx.Err() != nil {
+			return run, fmt.Errorf("replay: case %s: %w", job.CaseID, context.Cause(ctx))
+		}
+		run.Error = bounded(err.Error(), 400)
+		run.Infrastructure = infrastructure(rctx, err)
+	}
+	return run, nil
+}

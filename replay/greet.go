@@ -1,0 +1,33 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"vise/replay/driver"
+	"vise/replay/driver/acp"
+)
+
+// Greet starts the agent, lets it open a session and ends it: what a doctor
+// does. No prompt is sent, so no model is asked.
+func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (driver.Info, error) {
+	dir, cleanup, err := driver.PrepareWorkspace("scratch", "", filepath.Join(scratch, "greet"))
+	if err != nil {
+		return driver.Info{}, fmt.Errorf("replay: greet agent: %w", err)
+	}
+	defer os.Remove(filepath.Join(scratch, "greet"))
+	defer cleanup()
+	session, err := acp.Start(ctx, driver.Config{
+		Command: agent.Command, Dir: dir, Env: driver.Environ(agent.Env, nil, environ),
+		StartTimeout: agent.StartTimeout, Log: io.Discard, SessionID: "greet",
+	})
+	if err != nil {
+		return driver.Info{}, fmt.Errorf("replay: greet agent: %w", err)
+	}
+	info := session.Info()
+	session.Close(context.WithoutCancel(ctx))
+	return info, nil
+}

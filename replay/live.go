@@ -1,0 +1,81 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"vise/engine/event"
+	"vise/engine/trace"
+	"vise/replay/driver"
+)
+
+// Live runs the inputs of a recorded session through the agent as a live
+// session of the developer: every turn is stored, evaluated and settled before
+// the next one. n numbers repeated runs of the same session. The head of the
+// new session is returned even when the run ended early.
+func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs []string, n int) (trace.Session, error) {
+	if len(inputs) == 0 {
+		return trace.Session{}, fmt.Errorf("replay: session %s holds no user input to replay", from.ID)
+	}
+	runID := r.NewID("run")
+	head := trace.Session{
+		ID: r.NewID("s"), Origin: trace.Live, Source: "acp", Title: from.Title,
+		ReplayOf: from.ID, TaskSummary: from.TaskSummary, ScopeHints: from.ScopeHints, Started: r.Now(),
+		Attrs: map[string]any{"run_id": runID, "command": r.Agent.Command[0]},
+	}
+	var turns int
+	out, err := r.drive(ctx, plan{
+		runID: runID, sessionID: head.ID, inputs: inputs, view: r.View,
+		seed: Seed(r.BaseSeed, from.ID, "live", strconv.Itoa(n)),
+		// Long enough for every turn to use its whole time, and the repairs between them.
+		ttl: time.Duration(len(inputs)+1) * (r.Agent.TurnTimeout + time.Hour),
+		onSpan: func(turn int, s trace.Span) {
+			host.Publish(event.Event{Type: event.SpanProgress, At: r.Now(), SessionID: head.ID, TurnIndex: event.Turn(turn),
+				RunID: runID, Data: map[string]any{"span": s}})
+		},
+		onStart: func(info driver.Info) error {
+			head.Agent = info.Name()
+			return host.BeginSession(ctx, head, event.Event{Type: event.AgentStarted, SessionID: head.ID, RunID: runID,
+				Data: map[string]any{"agent": head.Agent, "replay_of": from.ID, "pid": info.PID, "turns": len(inputs)}})
+		},
+		onTurn: func(t trace.Turn) error {
+			t.SessionID = head.ID
+			t.TaskSummary, t.ScopeHints = head.TaskSummary, head.ScopeHints
+			if err := host.EndTurn(ctx, t); err != nil {
+				return err
+			}
+			turns++
+			head.Counts = add(head.Counts, trace.Count([]trace.Turn{t}))
+			_, err := host.Settle(ctx, head.ID)
+			return err
+		},
+	})
+	head.Ended = r.Now()
+	if out.info.PID == 0 && turns == 0 {
+		return head, err // never started: there is no session to end
+	}
+	data := map[string]any{"turns": turns, "exit": out.exit.String()}
+	if err != nil {
+		data["error"] = bounded(err.Error(), 400)
+		data["reason"] = infrastructure(ctx, err)
+	}
+	// What was said before an interrupt still belongs to the session.
+	end, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer stop()
+	eerr := host.EndSession(end, head, event.Event{Type: event.AgentExited, SessionID: head.ID, RunID: runID, Data: data})
+	return head, errors.Join(err, eerr)
+}
+
+func add(a, b trace.Counts) trace.Counts {
+	return trace.Counts{Turns: a.Turns + b.Turns, Steps: a.Steps + b.Steps, Calls: a.Calls + b.Calls, Errors: a.Errors + b.Errors}
+}
+
+func bounded(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,226 @@
+package replay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"vise/engine/process"
+	"vise/engine/rule/tools"
+	"vise/engine/trace"
+	"vise/replay/driver"
+	"vise/replay/driver/acp"
+	"vise/replay/ruleserver"
+)
+
+// Agent says how the developer's agent is started and what it may touch.
+type Agent struct {
+	Command       []string // argv, {vise} already expanded
+	Workspace     string   // copy | scratch | inplace
+	WorkspaceFrom string   // folder the workspace is made from
+	Env           []string // names of variables passed on beside the default allow-list
+	Preamble      string   // prompt | mcp | off
+	Permissions   string   // workspace | deny | allow
+	TurnTimeout   time.Duration
+	IdleTimeout   time.Duration
+	StartTimeout  time.Duration
+}
+
+// Runner starts agents and feeds them user inputs. One Runner serves a whole
+// project; its runs are independent of each other.
+type Runner struct {
+	Agent Agent
+	// Self is this program's own path, for the stdio bridge of agents without HTTP MCP.
+	Self string
+	// Rules is the rule server; every run gets a token and a view of its own.
+	Rules *ruleserver.Server
+	// View holds what is common to all runs' views; the restriction is set per run.
+	View tools.Options
+	// Scratch is the folder in which run folders are made.
+	Scratch string
+	// Logs is the folder that receives one log file per run: stderr and stray stdout of the agent.
+	Logs string
+	// BaseSeed enters every VISE_RUN_SEED.
+	BaseSeed int64
+	// Environ is the environment the allow-list picks from; nil = os.Environ().
+	Environ []string
+	Now     func() time.Time
+	NewID   func(prefix string) string
+	// OnProcess is told of every process started and, with gone = true, of its end,
+	// so that the store can reap what a crash leaves behind.
+	OnProcess func(runID string, rec process.Record, gone bool)
+}
+
+// plan is one agent session to be driven.
+type plan struct {
+	runID     string
+	sessionID string
+	inputs    []string
+	seed      string
+	view      tools.Options
+	caseID    string
+	ttl       time.Duration
+	onSpan    func(turn int, s trace.Span)
+	onStart   func(driver.Info) error
+	onTurn    func(trace.Turn) error
+}
+
+// ran is what is known after a plan was driven.
+type ran struct {
+	info driver.Info
+	exit driver.Exit
+	read []string
+}
+
+// drive starts the agent, feeds it the plan's inputs and ends it. A turn that
+// failed half-way is still handed to onTurn before the error is returned.
+func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
+	if len(r.Agent.Command) == 0 {
+		return out, errors.New("replay: no agent is configured; set agent.command in vise.toml, e.g. [\"my-agent\", \"acp\"]")
+	}
+	dir, cleanup, err := driver.PrepareWorkspace(driver.WorkspaceMode(r.Agent.Workspace), r.Agent.WorkspaceFrom, filepath.Join(r.Scratch, p.runID))
+	if err != nil {
+		return out, fmt.Errorf("replay: prepare workspace of run %s: %w", p.runID, err)
+	}
+	defer func() {
+		if cerr := cleanup(); cerr != nil && err == nil {
+			err = fmt.Errorf("replay: remove workspace of run %s: %w", p.runID, cerr)
+		}
+		_ = os.Remove(filepath.Join(r.Scratch, p.runID)) // only when empty
+	}()
+	log, err := r.openLog(p.runID)
+	if err != nil {
+		return out, err
+	}
+	defer log.Close()
+
+	grant := r.Rules.Grant(ruleserver.Run{RunID: p.runID, CaseID: p.caseID, Tools: p.view, TTL: p.ttl})
+	defer r.Rules.Revoke(grant.Token)
+
+	base := r.Environ
+	if base == nil {
+		base = os.Environ()
+	}
+	var rec process.Record
+	session, err := acp.Start(ctx, driver.Config{
+		Command: r.Agent.Command,
+		Dir:     dir,
+		Env:     driver.Environ(r.Agent.Env, map[string]string{"VISE_RUN_SEED": p.seed}, base),
+		MCP: []driver.MCPServer{{
+			Name: "vise", URL: r.Rules.URL(), Token: grant.Token,
+			Command: []string{r.Self, "mcp", "--url", r.Rules.URL(), "--token-env", "VISE_MCP_TOKEN"},
+			Env:     []string{"VISE_MCP_TOKEN=" + grant.Token},
+		}},
+		Preamble:    r.preamble(),
+		Permissions: driver.Policy(r.Agent.Permissions),
+		TurnTimeout: r.Agent.TurnTimeout, IdleTimeout: r.Agent.IdleTimeout, StartTimeout: r.Agent.StartTimeout,
+		Log:    log,
+		OnSpan: p.onSpan,
+		OnProcess: func(pr process.Record) {
+			rec = pr
+			if r.OnProcess != nil {
+				r.OnProcess(p.runID, pr, false)
+			}
+		},
+		Now:       r.Now,
+		SessionID: p.sessionID,
+	})
+	if r.OnProcess != nil {
+		defer func() {
+			if rec.PID != 0 {
+				r.OnProcess(p.runID, rec, true)
+			}
+		}()
+	}
+	if err != nil {
+		return out, fmt.Errorf("replay: start agent for run %s: %w", p.runID, err)
+	}
+	defer func() {
+		// The end of a run must not depend on the context that may have ended it.
+		end, stop := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+		defer stop()
+		out.exit = session.Close(end)
+		out.read = grant.Toolset.Read()
+	}()
+	out.info = session.Info()
+	if p.onStart != nil {
+		if err := p.onStart(out.info); err != nil {
+			return out, err
+		}
+	}
+	for i, input := range p.inputs {
+		turn, perr := session.Prompt(ctx, i, input)
+		out.info = session.Info()
+		if perr == nil || len(turn.Spans) > 0 {
+			if err := p.onTurn(turn); err != nil {
+				return out, err
+			}
+		}
+		if perr != nil {
+			return out, fmt.Errorf("replay: turn %d of run %s: %w", i, p.runID, perr)
+		}
+	}
+	return out, nil
+}
+
+func (r *Runner) preamble() string {
+	if r.Agent.Preamble == "prompt" {
+		return tools.Preamble
+	}
+	return ""
+}
+
+// openLog opens the run's log; what the agent writes there is bounded by the driver.
+func (r *Runner) openLog(runID string) (io.WriteCloser, error) {
+	if r.Logs == "" {
+		return discard{io.Discard}, nil
+	}
+	if err := os.MkdirAll(r.Logs, 0o700); err != nil {
+		return nil, fmt.Errorf("replay: make log folder: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(r.Logs, runID+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("replay: open log of run %s: %w", runID, err)
+	}
+	return f, nil
+}
+
+type discard struct{ io.Writer }
+
+func (discard) Close() error { return nil }
+
+// Seed derives the VISE_RUN_SEED of one run from the project's base seed and
+// what tells the run apart: case or session, arm, number of the run.
+func Seed(base int64, parts ...string) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%d|%s", base, strings.Join(parts, "|")))
+	return hex.EncodeToString(h[:8])
+}
+
+// infrastructure names why a failed run says nothing about the agent, "" when
+// the failure is the agent's own.
+func infrastructure(ctx context.Context, err error) string {
+	if err == nil {
+		return ""
+	}
+	if errors.Is(err, context.Canceled) {
+		return "cancelled"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "timeout"
+	}
+	var de *driver.Error
+	if errors.As(err, &de) {
+		return string(de.Kind)
+	}
+	if ctx.Err() != nil {
+		return "cancelled"
+	}
+	return "error"
+}

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/evidence"
+	"vise/store"
+)
+
+func (a *app) casesCmd() *cobra.Command {
+	c := &cobra.Command{Use: "cases", Short: "Captured failures and protected wins"}
+	c.AddCommand(a.casesLs(), a.casesShow(), a.casesProtect(), a.casesRm())
+	return c
+}
+
+func (a *app) casesLs() *cobra.Command {
+	var kind string
+	c := &cobra.Command{
+		Use: "ls", Short: "List cases, oldest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch evidence.Kind(kind) {
+			case "", evidence.Failure, evidence.Win:
+			default:
+				return usagef("--kind %q: use failure or win", kind)
+			}
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var cases []evidence.Case
+			if err := s.View(func(tx *store.Tx) (err error) {
+				cases, err = tx.Cases(evidence.Kind(kind))
+				return err
+			}); err != nil {
+				return err
+			}
+			return a.list("vise.case/1", len(cases), func(i int) any { return cases[i] },
+				"no cases yet; a breach captures one, vise cases protect SESSION makes a win",
+				[]string{"CASE", "KIND", "SESSION", "TURN", "REPLAYABLE", "SIGNATURE"}, func(i int) []string {
+					k := cases[i]
+					return []string{k.ID, string(k.Kind), show(k.SessionID, 60), strconv.Itoa(k.TurnIndex), yes(k.Input != nil), show(strings.Join(k.Signature, " "), 80)}
+				})
+		},
+	}
+	c.Flags().StringVar(&kind, "kind", "", "only failure or win")
+	return c
+}
+
+// list writes records as JSON objects or as a table, with a line for none.
+func (a *app) list(schema string, n int, at func(int) any, none string, header []string, row func(int) []string) error {
+	if a.json {
+		for i := range n {
+			if err := a.out.object(schema, at(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if n == 0 {
+		a.out.printf("%s", none)
+		return a.out.err
+	}
+	rows := make([][]string, n)
+	for i := range n {
+		rows[i] = row(i)
+	}
+	return a.out.table(header, rows)
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func (a *app) casesShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show CASE", Short: "Show a case with its inputs and baseline", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var k evidence.Case
+			if err := s.View(func(tx *store.Tx) error {
+				var ok bool
+				if k, ok, err = tx.Case(args[0]); err == nil && !ok {
+					return fmt.Errorf("no case %q; vise cases ls lists them", args[0])
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+			if a.json {
+				return a.out.object("vise.case/1", k)
+			}
+			a.out.printf("%s  %s  session %s turn %d", k.ID, k.Kind, show(k.SessionID, 128), k.TurnIndex)
+			a.out.printf("signature  %s", show(strings.Join(k.Signature, " "), 400))
+			a.out.printf("baseline   %s", numbers(k.Baseline, "%.2f"))
+			if k.Notes != "" {
+				a.out.printf("notes      %s", show(k.Notes, 400))
+			}
+			if k.Input == nil {
+				a.out.printf("not replayable: no inputs were captured")
+				return a.out.err
+			}
+			for i, in := range k.Input.Turns {
+				a.out.printf("input %d    %s", i, show(in, 400))
+			}
+			return a.out.err
+		},
+	}
+}
+
+func (a *app) casesProtect() *cobra.Command {
+	return &cobra.Command{
+		Use: "protect SESSION[:TURN]", Short: "Protect what a session does well against collateral damage of rules",
+		Long: "Make a win case of a session up to a turn (the last one by default). Validation replays wins beside the\n" +
+			"failing cases: a rule that makes any metric of a win worse is retired.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			session, turn := args[0], -1
+			if id, n, ok := strings.Cut(args[0], ":"); ok {
+				i, err := strconv.Atoi(n)
+				if err != nil || i < 0 {
+					return usagef("cases protect %q: write SESSION or SESSION:TURN with a turn number from 0", args[0])
+				}
+				session, turn = id, i
+			}
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				k, err := h.ProtectCase(cmd.Context(), session, turn)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.out.object("vise.case/1", k)
+				}
+				a.out.printf("protected %s: session %s up to turn %d (%s)", k.ID, show(k.SessionID, 128), k.TurnIndex, numbers(k.Baseline, "%.2f"))
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) casesRm() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm CASE...", Short: "Remove cases", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				var errs []error
+				for _, id := range args {
+					if err := h.RemoveCase(cmd.Context(), id); err != nil {
+						errs = append(errs, err)
+						continue
+					}
+					a.out.printf("removed %s", show(id, 128))
+				}
+				return errors.Join(errs...)
+			})
+		},
+	}
+}

@@ -1,0 +1,166 @@
+// Package cli is the command tree of vise: every interactive act has its
+// headless twin here, with --json, over the same engine.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+)
+
+// app is one invocation of the program: its streams, its surroundings, its global flags.
+type app struct {
+	in   io.Reader
+	out  *output
+	errw io.Writer
+	env  []string
+	dir  string // working directory
+	self string // path of this program, for {vise}
+	demo fs.FS  // the demo's recorded sessions
+	log  *slog.Logger
+
+	project  string
+	config   string
+	json     bool
+	noColor  bool
+	logLevel string
+}
+
+// Main runs the program on the process's own streams and returns its exit code.
+func Main(demo fs.FS) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	dir, err := os.Getwd()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "vise: find the working directory:", err)
+		return exitError
+	}
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	return Run(ctx, os.Args[1:], Surroundings{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Environ(), Dir: dir, Self: self, Demo: demo,
+	})
+}
+
+// Surroundings are everything an invocation touches outside its arguments.
+type Surroundings struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Env      []string
+	Dir      string // working directory
+	Self     string // path of this program
+	Demo     fs.FS  // the demo's recorded sessions
+}
+
+// Run runs one command line and returns its exit code (see the package's table of codes).
+func Run(ctx context.Context, args []string, s Surroundings) int {
+	a := &app{in: s.In, out: &output{w: s.Out}, errw: s.Err, env: s.Env, dir: s.Dir, self: s.Self, demo: s.Demo}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	err := fang.Execute(ctx, root,
+		fang.WithVersion(version()),
+		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}), // printed below, unpadded, with the code
+	)
+	if err == nil {
+		// A full disk or closed pipe on stdout is a failed command.
+		err = a.out.err
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitDone // the reader of our output has seen enough
+	}
+	code := exitCode(ctx, err)
+	if err != nil && code != exitInterrupted {
+		fmt.Fprintln(s.Err, "vise:", strings.TrimPrefix(block(err.Error()), "vise: "))
+	}
+	return code
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "vise",
+		Short: "Hold a failing agent still while it is repaired",
+		Long: "vise replays recorded sessions through your own agent, scores every turn, raises a notice when the\n" +
+			"trajectory stalls or regresses, lets a separate bounded repair agent write one candidate rule, and\n" +
+			"keeps the rule only if evidence says that it helps.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; see vise --help", args[0])
+			}
+			return nil
+		},
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("the workbench has no screen yet; use a command (vise --help) or try: vise demo --headless")
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.project, "project", "", "project folder (default: nearest vise.toml upward)")
+	f.StringVar(&a.config, "config", "", "configuration file instead of the project's vise.toml")
+	f.BoolVar(&a.json, "json", false, "JSON on standard output: one object a line")
+	f.BoolVar(&a.noColor, "no-color", false, "no colours")
+	f.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error, on standard error")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitErr{exitUsage, err} })
+	root.AddCommand(
+		a.initCmd(), a.doctorCmd(), a.demoCmd(), a.importCmd(), a.sessionsCmd(), a.replayCmd(),
+		a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.journalCmd(),
+		a.mcpCmd(), a.storeCmd(), a.versionCmd(), a.sampleAgentCmd(),
+	)
+	argsAreUsage(root)
+	return root
+}
+
+// argsAreUsage makes a wrong number of arguments exit 2 everywhere.
+func argsAreUsage(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var ee *exitErr
+			if err == nil || errors.As(err, &ee) {
+				return err
+			}
+			return usagef("%s: %w; see %s --help", cmd.CommandPath(), err, cmd.CommandPath())
+		}
+	}
+	if c.HasSubCommands() && c.HasParent() && c.RunE == nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s: unknown command %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+			}
+			return usagef("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+		}
+	}
+	for _, sub := range c.Commands() {
+		argsAreUsage(sub)
+	}
+}
+
+// prepare checks the global flags.
+func (a *app) prepare() error {
+	a.out.json = a.json
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+		return usagef("--log-level %q: use debug, info, warn or error", a.logLevel)
+	}
+	a.log = slog.New(slog.NewTextHandler(a.errw, &slog.HandlerOptions{Level: level}))
+	return nil
+}
+
+// note writes a line for people to standard error; data stays on standard output.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.errw, format+"\n", args...)
+}

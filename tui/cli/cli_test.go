@@ -1,0 +1,41 @@
+package cli_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"vise/tui/cli"
+)
+
+// repository is the root of the module, seen from this package.
+const repository = "../.."
+
+func demo() fs.FS { return os.DirFS(os.Getenv("VISE_TEST_DEMO")) }
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"vise": func() { os.Exit(cli.Main(demo())) },
+	})
+}
+
+// TestScripts are the manual of the command line: each script is one thing a
+// person does, with what it prints and how it ends.
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("VISE_TEST_DEMO", filepath.Join(root, "testdata", "demo"))
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
+			return nil
+		},
+	})
+}

@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/config"
+	"vise/replay"
+	"vise/store"
+)
+
+// check is one finding of the doctor.
+type check struct {
+	Name   string `json:"name"`
+	State  string `json:"state"` // ok, warning, failed
+	Detail string `json:"detail"`
+}
+
+func (a *app) doctorCmd() *cobra.Command {
+	var settings bool
+	c := &cobra.Command{
+		Use: "doctor", Short: "Check the project and print every effective setting with its origin", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, origins, err := a.load()
+			if err != nil {
+				return err
+			}
+			if settings {
+				for _, s := range origins.List() {
+					if a.json {
+						if err := a.out.object("vise.setting/1", s); err != nil {
+							return err
+						}
+						continue
+					}
+					a.out.printf("%-32s %-28s %s", s.Key, show(s.Value, 60), show(s.Origin, 100))
+				}
+			}
+			failed := 0
+			for _, k := range a.examine(cmd.Context(), cfg) {
+				if k.State == "failed" {
+					failed++
+				}
+				if a.json {
+					if err := a.out.object("vise.check/1", k); err != nil {
+						return err
+					}
+					continue
+				}
+				a.out.printf("%-8s %-10s %s", k.State, k.Name, show(k.Detail, 200))
+			}
+			if failed > 0 {
+				return gatef("doctor: %d checks failed", failed)
+			}
+			return a.out.err
+		},
+	}
+	c.Flags().BoolVar(&settings, "settings", true, "print every effective setting and where it came from")
+	return c
+}
+
+// examine looks at everything a run needs.
+func (a *app) examine(ctx context.Context, cfg *config.Config) []check {
+	checks := []check{a.examineStore(ctx, cfg), a.examineAgent(ctx, cfg), a.examineModel(ctx, cfg)}
+	if cfg.Agent.Workspace == "copy" {
+		from := cfg.Path(cfg.Agent.WorkspaceFrom)
+		if info, err := os.Stat(from); err != nil || !info.IsDir() {
+			checks = append(checks, check{"workspace", "failed", fmt.Sprintf("agent.workspace_from %s is not a folder", from)})
+		} else {
+			checks = append(checks, check{"workspace", "ok", "every run gets a fresh copy of " + from})
+		}
+	}
+	return checks
+}
+
+func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
+	dir := cfg.Path(cfg.Store.Path)
+	if _, err := os.Stat(dir); os.IsNotExist(err) {
+		// Look, do not create: a doctor changes nothing.
+		parent, err := os.Stat(filepath.Dir(dir))
+		if err != nil || !parent.IsDir() {
+			return check{"store", "failed", filepath.Dir(dir) + " is not a folder"}
+		}
+		return check{"store", "ok", dir + " will be made by the first import"}
+	}
+	s, err := store.OpenRead(ctx, storeOptions(cfg, nil))
+	if err != nil {
+		return check{"store", "failed", err.Error()}
+	}
+	defer s.Close()
+	if !s.Owner() {
+		return check{"store", "ok", dir + " is open in another vise; reading through it"}
+	}
+	return check{"store", "ok", dir}
+}
+
+func (a *app) examineAgent(ctx context.Context, cfg *config.Config) check {
+	if cfg.Agent.Driver == "none" || len(cfg.Agent.Command) == 0 {
+		return check{"agent", "warning", "none configured: vise replay works with --recorded only; set agent.command"}
+	}
+	argv := config.Expand(cfg.Agent.Command, a.self)
+	if _, err := exec.LookPath(argv[0]); err != nil {
+		return check{"agent", "failed", fmt.Sprintf("agent.command: %v", err)}
+	}
+	return a.greetAgent(ctx, cfg, argv)
+}
+
+func (a *app) examineModel(ctx context.Context, cfg *config.Config) check {
+	id := cfg.Repair.Model
+	if id == "" {
+		return check{"repair", "warning", "off: no repair.model; \"builtin/heuristic\" is free and needs no network"}
+	}
+	provider, _, _ := config.SplitModel(id)
+	if p, ok := cfg.Providers[provider]; ok && p.Key != "" {
+		if _, err := a.keyring(cfg).Resolve(ctx, p.Key); err != nil {
+			return check{"repair", "failed", fmt.Sprintf("%s: key of provider %s: %v", id, provider, err)}
+		}
+	}
+	if _, err := a.newModel(ctx, cfg); err != nil {
+		return check{"repair", "failed", err.Error()}
+	}
+	if strings.HasPrefix(id, config.Builtin+"/") {
+		return check{"repair", "ok", id + " (deterministic, free, no network)"}
+	}
+	return check{"repair", "ok", id}
+}
+
+// greetAgent starts the agent, says hello and ends it again.
+func (a *app) greetAgent(ctx context.Context, cfg *config.Config, argv []string) check {
+	ctx, stop := context.WithTimeout(ctx, cfg.Agent.StartTimeout+5*time.Second)
+	defer stop()
+	scratch, err := os.MkdirTemp("", "vise-doctor-*")
+	if err != nil {
+		return check{"agent", "failed", err.Error()}
+	}
+	defer os.RemoveAll(scratch)
+	info, err := replay.Greet(ctx, replay.Agent{Command: argv, Env: cfg.Agent.Env, StartTimeout: cfg.Agent.StartTimeout}, a.env, scratch)
+	if err != nil {
+		return check{"agent", "failed", err.Error()}
+	}
+	return check{"agent", "ok", fmt.Sprintf("%s answers (ACP %d)", info.Name(), info.Protocol)}
+}

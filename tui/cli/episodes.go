@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/episode"
+	"vise/store"
+)
+
+func (a *app) episodesCmd() *cobra.Command {
+	c := &cobra.Command{Use: "episodes", Short: "Repair episodes, step by step"}
+	c.AddCommand(a.episodesLs(), a.episodesShow(), a.episodesRun())
+	return c
+}
+
+func (a *app) episodesLs() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List episodes, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var list []episode.Episode
+			if err := s.View(func(tx *store.Tx) (err error) {
+				list, err = tx.Episodes(store.Window{})
+				return err
+			}); err != nil {
+				return err
+			}
+			return a.list("vise.episode/1", len(list), func(i int) any { return list[i] }, "no episodes yet",
+				[]string{"EPISODE", "STATUS", "SESSION", "TURN", "ATTEMPTS", "RULE"}, func(i int) []string {
+					e := list[i]
+					return []string{e.ID, string(e.Status), show(e.SessionID, 60), strconv.Itoa(e.TurnIndex), strconv.Itoa(e.Attempts), e.CandidateID}
+				})
+		},
+	}
+}
+
+func (a *app) episodesShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show EPISODE", Short: "Show an episode: every model turn and tool call", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var e episode.Episode
+			var steps []episode.Step
+			if err := s.View(func(tx *store.Tx) error {
+				var ok bool
+				if e, ok, err = tx.Episode(args[0]); err != nil {
+					return err
+				}
+				if !ok {
+					return fmt.Errorf("no episode %q; vise episodes ls lists them", args[0])
+				}
+				steps, err = tx.Steps(e.ID)
+				return err
+			}); err != nil {
+				return err
+			}
+			if a.json {
+				if err := a.out.object("vise.episode/1", e); err != nil {
+					return err
+				}
+				for _, st := range steps {
+					if err := a.out.object("vise.step/1", st); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			a.printEpisode(e, steps)
+			return a.out.err
+		},
+	}
+}
+
+func (a *app) printEpisode(e episode.Episode, steps []episode.Step) {
+	a.out.printf("%s  %s  session %s turn %d  attempts %d", e.ID, e.Status, show(e.SessionID, 128), e.TurnIndex, e.Attempts)
+	for _, st := range steps {
+		a.out.printf("")
+		a.out.printf("attempt %d, turn %d  (%d in, %d out)", st.Attempt, st.Turn, st.Usage.Input, st.Usage.Output)
+		if st.Reasoning != "" {
+			a.out.printf("  thought  %s", show(st.Reasoning, 200))
+		}
+		if st.Text != "" {
+			a.out.printf("  text     %s", show(st.Text, 200))
+		}
+		for _, c := range st.Calls {
+			mark := "✓"
+			switch {
+			case !c.Ran:
+				mark = "–"
+			case !c.OK:
+				mark = "✗"
+			}
+			a.out.printf("  %s %s %s", mark, show(c.Name, 40), show(c.Arguments, 300))
+			if len(c.Result) > 0 {
+				var compact json.RawMessage = c.Result
+				a.out.printf("    → %s", show(string(compact), 240))
+			}
+		}
+		if st.Error != "" {
+			a.out.printf("  error    %s", show(st.Error, 300))
+		}
+	}
+	if r := e.Result; r != nil {
+		a.out.printf("")
+		a.out.printf("ended %s after %d turns and %d tool calls (model %s) %s", r.Status, r.Turns, r.ToolCalls, show(r.Model, 60), show(r.Error, 300))
+	}
+}
+
+func (a *app) episodesRun() *cobra.Command {
+	return &cobra.Command{
+		Use: "run [EPISODE...]", Short: "Repair pending notices now (all of them without an argument)",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return a.withHarness(ctx, needs{repair: true, narrate: true}, func(h *harness) error {
+				if !h.RepairOn() {
+					return fmt.Errorf("repair is off: set repair.model in vise.toml, e.g. \"builtin/heuristic\" (free, no network)")
+				}
+				if len(args) == 0 {
+					return h.RepairPending(ctx)
+				}
+				for _, id := range args {
+					if _, err := h.RunRepair(ctx, id); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}

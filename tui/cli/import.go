@@ -1,0 +1,167 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/guard"
+	"vise/replay/format"
+)
+
+func (a *app) importCmd() *cobra.Command {
+	var name string
+	var strict, dry bool
+	c := &cobra.Command{
+		Use: "import PATH...", Short: "Import recorded sessions; the format is recognised by content",
+		Long: "Import files or folders of recorded sessions. Formats: " + strings.Join(format.Formats(), ", ") + ".\n" +
+			"Secrets are masked before anything is stored; damaged records are counted and skipped; what has no\n" +
+			"place in vise's model is kept as a span of kind CHAIN. Importing the same file again changes nothing.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if name != "" && !slices.Contains(format.Formats(), name) {
+				return usagef("--format %q: use one of %s", name, strings.Join(format.Formats(), ", "))
+			}
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				_, err := a.importPaths(cmd, h, args, name, strict, dry)
+				return err
+			})
+		},
+	}
+	c.Flags().StringVar(&name, "format", "", "read as this format instead of recognising it")
+	c.Flags().BoolVar(&strict, "strict", false, "exit 3 when any record is damaged")
+	c.Flags().BoolVar(&dry, "dry-run", false, "read and report, store nothing")
+	return c
+}
+
+// imported adds up the summaries of one import.
+type imported struct {
+	Files     int            `json:"files"`
+	Sessions  int            `json:"sessions"`
+	New       int            `json:"new"`
+	Updated   int            `json:"updated"`
+	Unchanged int            `json:"unchanged"`
+	Turns     int            `json:"turns"`
+	Steps     int            `json:"steps"`
+	Calls     int            `json:"calls"`
+	Errors    int            `json:"errors"`
+	Records   int            `json:"records"`
+	Unknown   map[string]int `json:"unknown_records"`
+	Damaged   int            `json:"damaged"`
+	Masked    int            `json:"masked"`
+	Refused   int            `json:"refused_files"`
+	DryRun    bool           `json:"dry_run,omitempty"`
+	IDs       []string       `json:"session_ids"`
+}
+
+func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name string, strict, dry bool) (imported, error) {
+	total := imported{Unknown: map[string]int{}, DryRun: dry}
+	red, err := guard.NewRedactor(guard.RedactOptions{Keys: h.cfg.Redact.Keys, Values: h.cfg.Redact.Values, Extra: h.cfg.Redact.Extra})
+	if err != nil {
+		return total, err
+	}
+	im := h.Import(cmd.Context(), dry)
+	var failures []error
+	for _, arg := range paths {
+		files, err := format.Walk(a.path(arg))
+		if err != nil {
+			failures = append(failures, err)
+			total.Refused++
+			continue
+		}
+		for _, file := range files {
+			if err := cmd.Context().Err(); err != nil {
+				return total, err
+			}
+			s, err := format.Read(cmd.Context(), file, format.Options{Format: name, Strict: strict, Redactor: red}, im)
+			if err != nil {
+				if cmd.Context().Err() != nil {
+					return total, err
+				}
+				failures = append(failures, err)
+				total.Refused++
+			}
+			total.Files++
+			total.Sessions += s.Sessions
+			total.Turns += s.Turns
+			total.Steps += s.Steps
+			total.Calls += s.Calls
+			total.Errors += s.Errors
+			total.Records += s.Records
+			total.Masked += s.Masked
+			total.Damaged += len(s.Damaged)
+			for k, n := range s.Unknown {
+				total.Unknown[k] += n
+			}
+			if err == nil || s.Sessions > 0 {
+				if werr := a.printSummary(s); werr != nil {
+					return total, werr
+				}
+			}
+		}
+	}
+	total.New, total.Updated, total.Unchanged, total.IDs = im.New, im.Updated, im.Unchanged, im.IDs
+	if err := im.Finish(map[string]any{"files": total.Files, "sessions": total.Sessions, "turns": total.Turns,
+		"damaged": total.Damaged, "masked": total.Masked, "refused": total.Refused}); err != nil {
+		return total, err
+	}
+	if a.json {
+		if err := a.out.object("vise.import/1", total); err != nil {
+			return total, err
+		}
+	} else {
+		verb := "imported"
+		if dry {
+			verb = "would import"
+		}
+		a.out.printf("%s %d sessions (%d new, %d updated, %d unchanged) from %d files: %d turns, %d steps, %d calls, %d errors",
+			verb, total.Sessions, total.New, total.Updated, total.Unchanged, total.Files, total.Turns, total.Steps, total.Calls, total.Errors)
+	}
+	for _, err := range failures {
+		a.note("vise: %s", block(err.Error()))
+	}
+	switch {
+	case total.Sessions == 0:
+		return total, fmt.Errorf("import: recognised no session in %d files; vise import --help names the formats", max(total.Files, total.Refused))
+	case strict && (total.Damaged > 0 || len(failures) > 0):
+		return total, gatef("import: %d damaged records and %d files not read (--strict)", total.Damaged, len(failures))
+	case len(failures) > 0:
+		return total, errors.New("import: some files were not read, see above; the others are stored")
+	}
+	return total, nil
+}
+
+// printSummary tells what one file held.
+func (a *app) printSummary(s format.Summary) error {
+	if a.json {
+		return a.out.object("vise.import_file/1", s)
+	}
+	a.out.printf("%s: %s, %d sessions, %d turns, %d steps, %d calls, %d errors", show(s.Path, 120), s.Format, s.Sessions, s.Turns, s.Steps, s.Calls, s.Errors)
+	if s.Masked > 0 {
+		a.out.printf("  masked %d secrets", s.Masked)
+	}
+	if len(s.Unknown) > 0 {
+		n := 0
+		var kinds []string
+		for _, k := range slices.Sorted(maps.Keys(s.Unknown)) {
+			n += s.Unknown[k]
+			kinds = append(kinds, fmt.Sprintf("%s ×%d", show(k, 40), s.Unknown[k]))
+		}
+		a.out.printf("  kept %d records of %d unknown types: %s", n, len(kinds), strings.Join(kinds, ", "))
+	}
+	for i, d := range s.Damaged {
+		if i == 10 {
+			a.out.printf("  … and %d more damaged records", len(s.Damaged)-i)
+			break
+		}
+		a.out.printf("  damaged: line %d, byte %d: %s", d.Line, d.Offset, show(d.Reason, 100))
+	}
+	for _, n := range s.Notes {
+		a.out.printf("  %s", show(n, 160))
+	}
+	return a.out.err
+}

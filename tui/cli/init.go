@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/config"
+)
+
+func (a *app) initCmd() *cobra.Command {
+	var command []string
+	var force bool
+	c := &cobra.Command{
+		Use: "init", Short: "Write a commented vise.toml", Args: cobra.NoArgs,
+		Example: "vise init --agent my-agent --agent acp",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			dir := a.dir
+			if a.project != "" {
+				dir = a.path(a.project)
+			}
+			file := filepath.Join(dir, "vise.toml")
+			if err := writeProject(file, config.ProjectOptions{Command: command}, force); err != nil {
+				return err
+			}
+			if a.json {
+				return a.out.object("vise.file/1", map[string]string{"path": file})
+			}
+			a.out.printf("wrote %s", file)
+			a.out.printf("next: vise import PATH... brings recorded sessions in; vise doctor checks the surroundings")
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&command, "agent", nil, "a word of the agent's command (repeat for each word)")
+	c.Flags().BoolVar(&force, "force", false, "overwrite an existing vise.toml")
+	return c
+}
+
+func writeProject(file string, o config.ProjectOptions, force bool) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return fmt.Errorf("init: %w", err)
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(file, flags, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("init: %s exists already; --force overwrites it", file)
+	}
+	if err != nil {
+		return fmt.Errorf("init: %w", err)
+	}
+	_, werr := f.Write(config.Template(o))
+	return errors.Join(werr, f.Close())
+}

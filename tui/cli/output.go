@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"sync"
+	"text/tabwriter"
+
+	"vise/engine/event"
+	"vise/engine/guard"
+)
+
+// output writes data to stdout: JSON Lines with --json, text otherwise. Text
+// that came from sessions, agents or models passes guard.Visible first, so that
+// nothing recorded can drive the terminal.
+type output struct {
+	mu   sync.Mutex
+	w    io.Writer
+	json bool
+	err  error // first write error; commands end with it
+}
+
+// object writes one JSON object, its schema name first: {"schema":"vise.rule/1", ...}.
+func (o *output) object(schema string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", schema, err)
+	}
+	if len(raw) < 2 || raw[0] != '{' {
+		return fmt.Errorf("write %s: not an object", schema)
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{%q:%q", "schema", schema)
+	if len(raw) > 2 {
+		b.WriteByte(',')
+	}
+	b.Write(raw[1:])
+	b.WriteByte('\n')
+	return o.write(b.Bytes())
+}
+
+func (o *output) write(b []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		_, o.err = o.w.Write(b)
+	}
+	return o.err
+}
+
+// printf writes one line of text; nothing with --json.
+func (o *output) printf(format string, a ...any) {
+	if o.json {
+		return
+	}
+	_ = o.write(fmt.Appendf(nil, format+"\n", a...))
+}
+
+// show returns untrusted text as one safe, bounded line for text output.
+func show(s string, n int) string {
+	s = strings.Join(strings.Fields(guard.Visible(s)), " ")
+	if r := []rune(s); n > 0 && len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// block returns untrusted text for text output, keeping its lines.
+func block(s string) string { return guard.Visible(s) }
+
+// table writes rows under a header; cells are already safe.
+func (o *output) table(header []string, rows [][]string) error {
+	var b bytes.Buffer
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(header, "\t"))
+	for _, r := range rows {
+		fmt.Fprintln(w, strings.Join(r, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return o.write(trimTrailing(b.Bytes()))
+}
+
+// trimTrailing removes the padding tabwriter leaves at line ends.
+func trimTrailing(b []byte) []byte {
+	lines := bytes.Split(b, []byte("\n"))
+	for i, l := range lines {
+		lines[i] = bytes.TrimRight(l, " ")
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+// event writes one journal event.
+func (o *output) event(e event.Event) error {
+	if o.json {
+		return o.object("vise.event/1", e)
+	}
+	return o.write([]byte(eventLine(e) + "\n"))
+}
+
+// eventLine is the one-line text form of an event: clock, type, ids, the rest by name.
+func eventLine(e event.Event) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %-28s", e.At.Local().Format("15:04:05.000"), e.Type)
+	id := func(name, v string) {
+		if v != "" {
+			fmt.Fprintf(&b, " %s=%s", name, show(v, 80))
+		}
+	}
+	id("session", e.SessionID)
+	if e.TurnIndex != nil {
+		fmt.Fprintf(&b, " turn=%d", *e.TurnIndex)
+	}
+	id("notice", e.NoticeID)
+	id("episode", e.EpisodeID)
+	id("rule", e.RuleID)
+	id("case", e.CaseID)
+	id("run", e.RunID)
+	names := make([]string, 0, len(e.Data))
+	for k := range e.Data {
+		names = append(names, k)
+	}
+	sort.Strings(names)
+	for _, k := range names {
+		fmt.Fprintf(&b, " %s=%s", k, value(e.Data[k]))
+	}
+	return b.String()
+}
+
+// value is a datum of an event in short text form.
+func value(v any) string {
+	switch x := v.(type) {
+	case string:
+		if strings.ContainsAny(x, " =") {
+			return fmt.Sprintf("%q", show(x, 120))
+		}
+		return show(x, 120)
+	case float64:
+		return fmt.Sprintf("%.4g", x)
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return show(string(raw), 160)
+}

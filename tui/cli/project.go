@@ -1,0 +1,305 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"vise/engine"
+	"vise/engine/config"
+	"vise/engine/event"
+	"vise/engine/model"
+	"vise/engine/process"
+	"vise/engine/repair"
+	"vise/engine/rule/tools"
+	"vise/engine/validate"
+	"vise/replay"
+	"vise/replay/ruleserver"
+	"vise/store"
+)
+
+// path resolves an argument against the working directory.
+func (a *app) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(a.dir, p)
+}
+
+// projectFile returns the project's configuration file.
+func (a *app) projectFile() (string, error) {
+	if a.config != "" {
+		return a.path(a.config), nil
+	}
+	if a.project != "" {
+		file := filepath.Join(a.path(a.project), "vise.toml")
+		if _, err := os.Stat(file); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("no vise.toml in %s; vise init --project %s writes one", a.path(a.project), a.project)
+			}
+			return "", err
+		}
+		return file, nil
+	}
+	if file, ok := config.Find(a.dir); ok {
+		return file, nil
+	}
+	return "", fmt.Errorf("no vise.toml in %s or above it; vise init writes one, vise demo --headless needs none", a.dir)
+}
+
+// load reads the project's configuration with all its layers.
+func (a *app) load() (*config.Config, config.Origins, error) {
+	file, err := a.projectFile()
+	if err != nil {
+		return nil, config.Origins{}, err
+	}
+	return a.loadFile(file)
+}
+
+func (a *app) loadFile(file string) (*config.Config, config.Origins, error) {
+	return config.Load(config.LoadOptions{UserFile: config.UserFile(a.env), ProjectFile: file, Environ: a.env})
+}
+
+// getenv returns a variable of this invocation's environment; the last setting wins.
+func (a *app) getenv(name string) string {
+	v := ""
+	for _, kv := range a.env {
+		if key, value, ok := strings.Cut(kv, "="); ok && key == name {
+			v = value
+		}
+	}
+	return v
+}
+
+// openRead opens the project's store for reading: directly when it is free,
+// through its owner when another process has it.
+func (a *app) openRead(ctx context.Context) (*store.Store, error) {
+	cfg, _, err := a.load()
+	if err != nil {
+		return nil, err
+	}
+	return store.OpenRead(ctx, storeOptions(cfg, nil))
+}
+
+func storeOptions(cfg *config.Config, bus *event.Bus) store.Options {
+	return store.Options{Dir: cfg.Path(cfg.Store.Path), MinFree: cfg.Store.MinFree, Bus: bus}
+}
+
+// needs says what a command uses beside the store.
+type needs struct {
+	agent     bool // the agent subprocess; an error when none is configured
+	mayAgent  bool // the agent if one is configured
+	repair    bool // the repair agent if one is configured
+	narrate   bool // print committed events as they come
+	ephemeral bool // with narrate: also deltas and span progress
+}
+
+// harness is an open project: store, engine and the world around them.
+type harness struct {
+	*engine.Harness
+	cfg    *config.Config
+	store  *store.Store
+	runner *replay.Runner
+}
+
+// withHarness opens the project as the store's owner, runs fn and closes
+// everything again, whatever happened.
+func (a *app) withHarness(ctx context.Context, n needs, fn func(*harness) error) error {
+	cfg, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	return a.withProject(ctx, cfg, n, fn)
+}
+
+func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn func(*harness) error) (err error) {
+	bus := event.NewBus()
+	st, err := store.Open(ctx, storeOptions(cfg, bus))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+
+	if n.narrate {
+		stop := a.narrate(ctx, bus, st)
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	h := &harness{cfg: cfg, store: st}
+	a.reap(ctx, st)
+	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log}
+	if n.agent || n.mayAgent {
+		switch {
+		case cfg.Agent.Driver != "none" && len(cfg.Agent.Command) > 0:
+			server, err := ruleserver.Start(ctx, ruleserver.Options{Source: st})
+			if err != nil {
+				return err
+			}
+			defer func() {
+				end, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+				defer stop()
+				err = errors.Join(err, server.Close(end))
+			}()
+			h.runner = a.newRunner(ctx, cfg, st, server)
+			o.Agent = h.runner.Agent.Command[0]
+			var replayer validate.Replayer = replay.Cases{Runner: h.runner, Publish: func(e event.Event) { bus.Publish(e) }}
+			o.Replayer = replayer
+		case n.agent:
+			return errors.New("no agent is configured: set agent.command in vise.toml, e.g. command = [\"my-agent\", \"acp\"]; vise replay --recorded works without one")
+		}
+	}
+	if n.repair && cfg.Repair.Model != "" {
+		client, err := a.newModel(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		o.Model = client
+		o.Stepper = repair.Continue()
+	}
+	h.Harness, err = engine.Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Harness.Close()) }()
+	return fn(h)
+}
+
+// newRunner makes the runner of a project.
+func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store, server *ruleserver.Server) *replay.Runner {
+	return &replay.Runner{
+		Agent: replay.Agent{
+			Command: config.Expand(cfg.Agent.Command, a.self), Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
+			Env: cfg.Agent.Env, Preamble: cfg.Agent.Preamble, Permissions: cfg.Agent.Permissions,
+			TurnTimeout: cfg.Agent.TurnTimeout, IdleTimeout: cfg.Agent.IdleTimeout, StartTimeout: cfg.Agent.StartTimeout,
+		},
+		Self: a.self, Rules: server,
+		View:    tools.Options{TrialMin: cfg.Validate.TrialMinSessions, Retrieval: cfg.Rules.Retrieval, TopK: cfg.Rules.ContextTopK},
+		Scratch: filepath.Join(cfg.Path(cfg.Store.Path), "runs"), Logs: filepath.Join(cfg.Path(cfg.Store.Path), "logs"),
+		BaseSeed: cfg.Validate.Seed, Environ: a.env, Now: st.Now, NewID: st.NewID,
+		OnProcess: func(runID string, rec process.Record, gone bool) {
+			// The record must outlive a cancelled context: it is what the next start reaps by.
+			if err := recordProcess(context.WithoutCancel(ctx), st, runID, rec, gone); err != nil {
+				a.log.Warn("process record", "run", runID, "err", err)
+			}
+		},
+	}
+}
+
+func recordProcess(ctx context.Context, st *store.Store, runID string, rec process.Record, gone bool) error {
+	return st.Update(ctx, func(tx *store.Tx) error {
+		p := store.ProcessRecord{PID: rec.PID, PGID: rec.PGID, StartTime: rec.StartTime, Command: rec.Command, Started: rec.Started, RunID: runID}
+		if gone {
+			return tx.DeleteProcess(p)
+		}
+		return tx.PutProcess(p)
+	})
+}
+
+// reap ends what an earlier process of ours left running when it was killed.
+func (a *app) reap(ctx context.Context, st *store.Store) {
+	var left []store.ProcessRecord
+	if err := st.View(func(tx *store.Tx) (err error) {
+		left, err = tx.Processes()
+		return err
+	}); err != nil {
+		a.log.Warn("read process records", "err", err)
+		return
+	}
+	for _, p := range left {
+		rec := process.Record{PID: p.PID, PGID: p.PGID, StartTime: p.StartTime, Command: p.Command, Started: p.Started}
+		killed, err := process.Reap(rec)
+		if err != nil {
+			a.log.Warn("reap a leftover agent", "pid", p.PID, "err", err)
+			continue
+		}
+		if killed {
+			a.note("ended a leftover agent process of an earlier run: pid %d (%s)", p.PID, show(p.Command, 80))
+		}
+		if err := st.Update(ctx, func(tx *store.Tx) error { return tx.DeleteProcess(p) }); err != nil {
+			a.log.Warn("forget a leftover agent", "pid", p.PID, "err", err)
+		}
+	}
+}
+
+// newModel makes the repair model's client.
+func (a *app) newModel(ctx context.Context, cfg *config.Config) (*model.Client, error) {
+	ring := a.keyring(cfg)
+	providers := map[string]model.Provider{}
+	for name, p := range cfg.Providers {
+		m := model.Provider{BaseURL: p.BaseURL, Reasoning: p.Reasoning}
+		if p.Key != "" {
+			m.Key = func() (string, error) { return ring.Resolve(ctx, p.Key) }
+		}
+		if _, modelName, ok := config.SplitModel(cfg.Repair.Model); ok {
+			if price, known := p.Price(modelName); known {
+				m.Price = &model.Price{Input: price.Input, Output: price.Output, Cached: price.Cached}
+			}
+		}
+		providers[name] = m
+	}
+	var budget model.Budget
+	if cfg.Budget.USD != nil {
+		budget.USD = *cfg.Budget.USD
+	}
+	if cfg.Budget.Tokens != nil {
+		budget.Tokens = *cfg.Budget.Tokens
+	}
+	return model.New(model.Options{Model: cfg.Repair.Model, Providers: providers, Ledger: model.NewLedger(budget)})
+}
+
+// keyring resolves secret references; cmd: references run the named program.
+func (a *app) keyring(cfg *config.Config) config.Keyring {
+	return config.Keyring{Environ: a.env, Root: cfg.Root, Run: func(ctx context.Context, argv []string) ([]byte, error) {
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Dir, cmd.Env = cfg.Root, a.env
+		return cmd.Output()
+	}}
+}
+
+// narrate prints every committed event until the returned function is called,
+// which waits until all of them are out.
+func (a *app) narrate(ctx context.Context, bus *event.Bus, st *store.Store) (stop func() error) {
+	var last uint64
+	// Start after what the journal already holds.
+	_ = st.View(func(tx *store.Tx) error {
+		if events, err := tx.LastEvents(1); err == nil && len(events) > 0 {
+			last = events[0].Seq
+		}
+		return nil
+	})
+	nctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	done := make(chan error, 1)
+	sub := bus.Subscribe(1024)
+	// The store is the truth: the bus only wakes us, so a burst loses nothing.
+	drain := func() error {
+		return a.eachEvent(st, last, func(e event.Event) error {
+			last = e.Seq
+			return a.out.event(e)
+		})
+	}
+	go func() {
+		for {
+			if _, err := sub.Next(nctx); err != nil {
+				done <- nil
+				return
+			}
+			if err := drain(); err != nil {
+				done <- err
+				return
+			}
+		}
+	}()
+	return func() error {
+		cancel()
+		sub.Close()
+		if err := <-done; err != nil {
+			return err
+		}
+		return drain()
+	}
+}

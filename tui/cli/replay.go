@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/event"
+	"vise/engine/trace"
+	"vise/store"
+)
+
+// replayFlags are the settings of one replay.
+type replayFlags struct {
+	recorded     bool
+	observeOnly  bool
+	noValidate   bool
+	failOnNotice bool
+	repeat       int
+	all          bool
+	taskSummary  string
+	scopeHints   []string
+}
+
+func (a *app) replayCmd() *cobra.Command {
+	var f replayFlags
+	c := &cobra.Command{
+		Use: "replay SESSION...", Short: "Run recorded sessions through your agent and score every turn",
+		Long: "Replay feeds the user inputs of recorded sessions to your agent, one prompt per recorded turn. Every turn\n" +
+			"is scored and settled; notices are repaired by the repair agent; at the end candidates are validated until\n" +
+			"nothing can be decided any more. With --recorded no agent runs: the recorded turns themselves are scored.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && !f.all {
+				return usagef("replay: name a session or use --all; vise sessions ls lists them")
+			}
+			if f.repeat < 1 {
+				return usagef("--repeat %d: give a number of at least 1", f.repeat)
+			}
+			cfg, _, err := a.load()
+			if err != nil {
+				return err
+			}
+			if f.observeOnly {
+				cfg.Evaluate.ObserveOnly = true
+			}
+			n := needs{agent: !f.recorded, mayAgent: true, repair: true, narrate: true}
+			return a.withProject(cmd.Context(), cfg, n, func(h *harness) error { return a.replay(cmd.Context(), h, args, f) })
+		},
+	}
+	c.Flags().BoolVar(&f.recorded, "recorded", false, "score the recorded turns themselves, without an agent")
+	c.Flags().BoolVar(&f.observeOnly, "observe-only", false, "score and journal, store no notice, repair nothing")
+	c.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not validate candidates at the end")
+	c.Flags().BoolVar(&f.failOnNotice, "fail-on-notice", false, "exit 3 when a notice was raised")
+	c.Flags().BoolVar(&f.all, "all", false, "every recorded session")
+	c.Flags().IntVar(&f.repeat, "repeat", 1, "run each session N times")
+	c.Flags().StringVar(&f.taskSummary, "task-summary", "", "what the task is, for the repair agent")
+	c.Flags().StringArrayVar(&f.scopeHints, "scope-hint", nil, "a scope a rule could belong to, KEY or KEY=DESCRIPTION (repeatable)")
+	return c
+}
+
+// replay runs sessions one after the other and validates at the end.
+func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlags) error {
+	if f.all {
+		all, err := recordedSessions(h.store)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, all...)
+		if len(ids) == 0 {
+			return errors.New("replay: no recorded sessions; vise import PATH... brings some in")
+		}
+	}
+	// Every name is checked before the first run costs anything.
+	heads := make([]trace.Session, len(ids))
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		for i, id := range ids {
+			if heads[i], err = findSession(tx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	before, err := lastSeq(h.store)
+	if err != nil {
+		return err
+	}
+	for _, head := range heads {
+		f.describe(&head)
+		for n := range f.repeat {
+			if f.recorded {
+				if n > 0 {
+					break // the same recording scores the same
+				}
+				if err := h.ReplayRecorded(ctx, head); err != nil {
+					return err
+				}
+				continue
+			}
+			inputs, err := userInputs(h.store, head.ID)
+			if err != nil {
+				return err
+			}
+			if err := h.live(ctx, head, inputs, n); err != nil {
+				return err
+			}
+		}
+	}
+	if !f.noValidate && !h.cfg.Evaluate.ObserveOnly {
+		if _, err := h.ValidateUntilIdle(ctx); err != nil {
+			return err
+		}
+	}
+	if f.failOnNotice {
+		n, err := countNotices(h.store, before)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return gatef("replay: %d notices were raised (--fail-on-notice)", n)
+		}
+	}
+	return nil
+}
+
+// live runs one session through the agent. A validation round never runs beside it.
+func (h *harness) live(ctx context.Context, head trace.Session, inputs []string, n int) error {
+	defer h.LiveTurn()()
+	_, err := h.runner.Live(ctx, h.Harness, head, inputs, n)
+	return err
+}
+
+// describe puts what the command line says about the task into the head.
+func (f replayFlags) describe(s *trace.Session) {
+	if f.taskSummary != "" {
+		s.TaskSummary = f.taskSummary
+	}
+	for _, hint := range f.scopeHints {
+		s.ScopeHints = append(s.ScopeHints, scopeHint(hint))
+	}
+}
+
+// userInputs are the external user inputs of a session, in order.
+func userInputs(s *store.Store, id string) ([]string, error) {
+	var inputs []string
+	const page = 64
+	for from := 0; ; from += page {
+		var turns []trace.Turn
+		if err := s.View(func(tx *store.Tx) (err error) {
+			turns, err = tx.Turns(id, from, page)
+			return err
+		}); err != nil {
+			return nil, fmt.Errorf("replay: read inputs of session %s: %w", id, err)
+		}
+		for _, t := range turns {
+			if !t.Synthetic && t.Input != "" {
+				inputs = append(inputs, t.Input)
+			}
+		}
+		if len(turns) < page {
+			return inputs, nil
+		}
+	}
+}
+
+func recordedSessions(s *store.Store) ([]string, error) {
+	var ids []string
+	err := s.View(func(tx *store.Tx) error {
+		heads, err := tx.Sessions(store.Window{Origin: trace.Recorded, Oldest: true})
+		for _, h := range heads {
+			ids = append(ids, h.ID)
+		}
+		return err
+	})
+	return ids, err
+}
+
+func lastSeq(s *store.Store) (seq uint64, err error) {
+	err = s.View(func(tx *store.Tx) error {
+		events, err := tx.LastEvents(1)
+		if len(events) > 0 {
+			seq = events[0].Seq
+		}
+		return err
+	})
+	return seq, err
+}
+
+func countNotices(s *store.Store, after uint64) (n int, err error) {
+	err = s.View(func(tx *store.Tx) error {
+		events, err := tx.LastEvents(1_000_000, event.Notice)
+		for _, e := range events {
+			if e.Seq > after {
+				n++
+			}
+		}
+		return err
+	})
+	return n, err
+}

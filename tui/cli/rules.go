@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/evidence"
+	"vise/engine/rule"
+	"vise/store"
+)
+
+func (a *app) rulesCmd() *cobra.Command {
+	c := &cobra.Command{Use: "rules", Short: "Rules and what evidence says of them"}
+	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport())
+	return c
+}
+
+var ruleHeader = []string{"RULE", "STATUS", "SCOPE", "METRIC", "TEXT"}
+
+func ruleRow(r rule.Rule) []string {
+	return []string{r.ID, string(r.Status), show(r.Scope, 48), r.Metric, show(r.Text, 90)}
+}
+
+func (a *app) rulesLs() *cobra.Command {
+	var status, scope string
+	c := &cobra.Command{
+		Use: "ls", Short: "List rules, oldest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var statuses []rule.Status
+			switch rule.Status(status) {
+			case "":
+			case rule.Candidate, rule.Active, rule.Retired, rule.Quarantined:
+				statuses = append(statuses, rule.Status(status))
+			default:
+				return usagef("--status %q: use candidate, active, retired or quarantined", status)
+			}
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var list []rule.Rule
+			if err := s.View(func(tx *store.Tx) (err error) {
+				if scope != "" {
+					list, err = tx.RulesInScope(rule.NormalizeScope(scope), statuses...)
+					return err
+				}
+				list, err = tx.Rules(statuses...)
+				return err
+			}); err != nil {
+				return err
+			}
+			return a.list("vise.rule/1", len(list), func(i int) any { return list[i] }, "no rules yet", ruleHeader,
+				func(i int) []string { return ruleRow(list[i]) })
+		},
+	}
+	c.Flags().StringVar(&status, "status", "", "only candidate, active, retired or quarantined")
+	c.Flags().StringVar(&scope, "scope", "", "only this scope")
+	return c
+}
+
+func (a *app) rulesShow() *cobra.Command {
+	c := &cobra.Command{
+		Use: "show RULE", Aliases: []string{"status"}, Short: "Show a rule with its trial and every verdict", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var r rule.Rule
+			var verdicts []evidence.Verdict
+			if err := s.View(func(tx *store.Tx) error {
+				var ok bool
+				if r, ok, err = tx.Rule(args[0]); err != nil {
+					return err
+				}
+				if !ok {
+					return fmt.Errorf("no rule %q; vise rules ls lists them", args[0])
+				}
+				verdicts, err = tx.Verdicts(r.ID)
+				return err
+			}); err != nil {
+				return err
+			}
+			if a.json {
+				if err := a.out.object("vise.rule/1", r); err != nil {
+					return err
+				}
+				for _, v := range verdicts {
+					if err := a.out.object("vise.verdict/1", v); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			a.printRule(r, verdicts)
+			return a.out.err
+		},
+	}
+	return c
+}
+
+func (a *app) printRule(r rule.Rule, verdicts []evidence.Verdict) {
+	a.out.printf("%s  %s  scope %s  %s  metric %s", r.ID, r.Status, show(r.Scope, 48), r.Applicability, show(r.Metric, 40))
+	a.out.printf("%s", show(r.Text, 0))
+	a.out.printf("because: %s", show(r.Rationale, 0))
+	a.out.printf("written by %s for notice %s (episode %s) at %s", show(r.Author, 60), r.SourceNoticeID, r.EpisodeID, r.CreatedAt)
+	if r.Reason != "" {
+		a.out.printf("%s: %s", r.Status, show(r.Reason, 400))
+	}
+	if t := r.Trial; t != nil {
+		a.out.printf("forward trial: %d sessions observed, %d breached; baseline %d of %d; %d replay attempts",
+			len(t.ObservedSessions), len(t.BreachedSessions), t.BaselineBreachedSessions, t.BaselineSessions, t.ReplayAttempts)
+	}
+	for _, v := range verdicts {
+		a.out.printf("")
+		a.printVerdict(v)
+	}
+}
+
+// printVerdict writes a verdict and how it was reached.
+func (a *app) printVerdict(v evidence.Verdict) {
+	a.out.printf("%s  %s by %s (%s evidence): %s", v.At.Local().Format("2006-01-02 15:04:05"), v.Outcome, v.Validator, v.Evidence, show(v.Reason, 300))
+	if len(v.Cases) == 0 {
+		return
+	}
+	rows := make([][]string, 0, len(v.Cases))
+	for _, c := range v.Cases {
+		rows = append(rows, []string{"  " + c.CaseID, string(c.Kind), c.Status, "read " + yes(c.Read),
+			numbers(c.Baseline, "%.2f"), "→", numbers(c.Scores, "%.2f"), "Δ " + numbers(c.Deltas, "%+.2f")})
+	}
+	_ = a.out.table([]string{"  CASE", "KIND", "RESULT", "RULE", "STORED", "", "CANDIDATE", "CHANGE"}, rows)
+}
+
+func (a *app) rulesSearch() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use: "search QUERY", Short: "Search active rules and candidates as the agent does", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var hits []rule.Hit
+			if err := s.View(func(tx *store.Tx) (err error) {
+				query := args[0]
+				for _, w := range args[1:] {
+					query += " " + w
+				}
+				hits, err = rule.Search(tx, query, limit, rule.Active, rule.Candidate)
+				return err
+			}); err != nil {
+				return err
+			}
+			return a.list("vise.rule_hit/1", len(hits), func(i int) any { return hits[i] }, "nothing found",
+				append([]string{"SCORE"}, ruleHeader...), func(i int) []string {
+					return append([]string{strconv.FormatFloat(hits[i].Score, 'f', 2, 64)}, ruleRow(hits[i].Rule)...)
+				})
+		},
+	}
+	c.Flags().IntVarP(&limit, "limit", "n", 10, "at most N rules")
+	return c
+}
+
+func (a *app) rulesRetire() *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use: "retire RULE", Short: "Retire a rule yourself", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				if err := h.RetireRule(cmd.Context(), args[0], why); err != nil {
+					return err
+				}
+				a.out.printf("retired %s", show(args[0], 128))
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&why, "reason", "", "why, for the journal")
+	return c
+}
+
+func (a *app) rulesRestore() *cobra.Command {
+	return &cobra.Command{
+		Use: "restore RULE", Short: "Make a retired rule a candidate again; validation decides", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				if err := h.RestoreRule(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				a.out.printf("restored %s as a candidate; vise validate tests it", show(args[0], 128))
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) rulesExport() *cobra.Command {
+	var dir string
+	c := &cobra.Command{
+		Use: "export", Short: "Validate until idle, then write the rules as Markdown", Args: cobra.NoArgs,
+		Long: "Settle first, so that no rule is exported as provisional that had already earned its place; then write\n" +
+			"rules.md and rules/SCOPE.md, as a task agent reads them.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return a.withHarness(ctx, needs{mayAgent: true, repair: true}, func(h *harness) error {
+				if _, err := h.ValidateUntilIdle(ctx); err != nil {
+					return err
+				}
+				to := h.cfg.Path(h.cfg.Store.Path)
+				if dir != "" {
+					to = a.path(dir)
+					if err := os.MkdirAll(to, 0o755); err != nil {
+						return fmt.Errorf("rules export: %w", err)
+					}
+				}
+				files, err := h.RenderRules(to)
+				if err != nil {
+					return err
+				}
+				for _, f := range files {
+					if a.json {
+						if err := a.out.object("vise.file/1", map[string]string{"path": f}); err != nil {
+							return err
+						}
+						continue
+					}
+					a.out.printf("%s", f)
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVarP(&dir, "output", "o", "", "folder to write to (default: the project's .vise)")
+	return c
+}

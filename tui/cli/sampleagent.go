@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"vise/replay/sample"
+)
+
+// sampleAgentCmd is the other end of the demo: a scripted toy agent that speaks ACP.
+func (a *app) sampleAgentCmd() *cobra.Command {
+	var noise float64
+	c := &cobra.Command{
+		Use: "sample-agent", Short: "The scripted toy agent of the demo (ACP on stdio)", Args: cobra.NoArgs, Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if noise < 0 || noise > 1 {
+				return usagef("--noise %v: give a probability from 0 to 1", noise)
+			}
+			return sample.Run(cmd.Context(), a.in, a.out.w, a.errw, sample.Options{Noise: noise, Seed: a.getenv("VISE_RUN_SEED")})
+		},
+	}
+	c.Flags().Float64Var(&noise, "noise", 0, "probability of a random failure per refund, drawn from VISE_RUN_SEED")
+	return c
+}

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/score"
+	"vise/engine/trace"
+	"vise/replay/format/native"
+	"vise/store"
+)
+
+func (a *app) sessionsCmd() *cobra.Command {
+	c := &cobra.Command{Use: "sessions", Short: "Recorded and live sessions"}
+	c.AddCommand(a.sessionsLs(), a.sessionsShow(), a.sessionsExport(), a.sessionsRm())
+	return c
+}
+
+func (a *app) sessionsLs() *cobra.Command {
+	var origin string
+	var limit int
+	c := &cobra.Command{
+		Use: "ls", Short: "List sessions, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch trace.Origin(origin) {
+			case "", trace.Recorded, trace.Live, trace.Replay:
+			default:
+				return usagef("--origin %q: use recorded, live or replay", origin)
+			}
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var heads []trace.Session
+			if err := s.View(func(tx *store.Tx) (err error) {
+				heads, err = tx.Sessions(store.Window{Origin: trace.Origin(origin), Limit: limit})
+				return err
+			}); err != nil {
+				return err
+			}
+			if a.json {
+				for _, h := range heads {
+					if err := a.out.object("vise.session/1", h); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if len(heads) == 0 {
+				a.out.printf("no sessions yet; vise import PATH... brings recordings in")
+				return nil
+			}
+			rows := make([][]string, len(heads))
+			for i, h := range heads {
+				rows[i] = []string{show(h.ID, 60), string(h.Origin), show(h.Source, 16), strconv.Itoa(h.Counts.Turns), strconv.Itoa(h.Counts.Calls),
+					strconv.Itoa(h.Counts.Errors), h.Label, show(h.Title, 48)}
+			}
+			return a.out.table([]string{"SESSION", "ORIGIN", "SOURCE", "TURNS", "CALLS", "ERRORS", "LABEL", "TITLE"}, rows)
+		},
+	}
+	c.Flags().StringVar(&origin, "origin", "", "only recorded, live or replay sessions")
+	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most N sessions (0 = all)")
+	return c
+}
+
+// findSession returns the head of a session or an error that says what to do.
+func findSession(tx *store.Tx, id string) (trace.Session, error) {
+	h, ok, err := tx.Session(id)
+	if err != nil {
+		return h, err
+	}
+	if !ok {
+		return h, fmt.Errorf("no session %q; vise sessions ls lists them", id)
+	}
+	return h, nil
+}
+
+// eachTurn hands the turns of a session to fn in order, page by page.
+func eachTurn(s *store.Store, id string, fn func(trace.Turn, *score.Report) error) error {
+	const page = 16
+	for from := 0; ; from += page {
+		var turns []trace.Turn
+		reports := map[int]*score.Report{}
+		if err := s.View(func(tx *store.Tx) (err error) {
+			if turns, err = tx.Turns(id, from, page); err != nil {
+				return err
+			}
+			for _, t := range turns {
+				r, ok, err := tx.Report(id, t.Index)
+				if err != nil {
+					return err
+				}
+				if ok {
+					reports[t.Index] = &r
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, t := range turns {
+			if err := fn(t, reports[t.Index]); err != nil {
+				return err
+			}
+		}
+		if len(turns) < page {
+			return nil
+		}
+	}
+}
+
+func (a *app) sessionsShow() *cobra.Command {
+	var full bool
+	c := &cobra.Command{
+		Use: "show SESSION", Short: "Show a session turn by turn with its scores", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var head trace.Session
+			if err := s.View(func(tx *store.Tx) (err error) {
+				head, err = findSession(tx, args[0])
+				return err
+			}); err != nil {
+				return err
+			}
+			if a.json {
+				if err := a.out.object("vise.session/1", head); err != nil {
+					return err
+				}
+			} else {
+				a.out.printf("%s  %s  %s  %s", show(head.ID, 128), head.Origin, show(head.Source, 16), show(head.Title, 80))
+				a.out.printf("agent %s · %d turns · %d model steps · %d calls · %d errors", show(head.Agent, 60), head.Counts.Turns, head.Counts.Steps, head.Counts.Calls, head.Counts.Errors)
+			}
+			return eachTurn(s, head.ID, func(t trace.Turn, r *score.Report) error {
+				if a.json {
+					if err := a.out.object("vise.turn/1", t); err != nil {
+						return err
+					}
+					if r != nil {
+						return a.out.object("vise.report/1", r)
+					}
+					return nil
+				}
+				a.printTurn(t, r, full)
+				return a.out.err
+			})
+		},
+	}
+	c.Flags().BoolVar(&full, "full", false, "whole texts instead of their first line")
+	return c
+}
+
+// printTurn writes one turn as text: input, spans, scores with their reasons.
+func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
+	text := func(s string) string {
+		if full {
+			return strings.ReplaceAll(block(s), "\n", "\n           ")
+		}
+		return show(s, 110)
+	}
+	a.out.printf("")
+	a.out.printf("turn %d", t.Index)
+	if !t.Synthetic {
+		a.out.printf("  user     %s", text(t.Input))
+	}
+	for _, s := range t.Spans {
+		switch s.Kind {
+		case trace.LLM:
+			if s.Thought != "" {
+				a.out.printf("  thought  %s", text(s.Thought))
+			}
+			if s.Output != "" {
+				a.out.printf("  agent    %s", text(s.Output))
+			}
+		case trace.TOOL:
+			mark := "call    "
+			if s.Error != "" {
+				mark = "call ✗  "
+			} else if s.Pending {
+				mark = "call …  "
+			}
+			a.out.printf("  %s %s %s", mark, show(s.Name, 60), text(s.Input))
+			if s.Output != "" {
+				a.out.printf("           → %s", text(s.Output))
+			} else if s.Error != "" {
+				a.out.printf("           → %s", text(s.Error))
+			}
+		default:
+			a.out.printf("  %-8s %s %s", strings.ToLower(string(s.Kind)), show(s.Name, 60), text(s.Output))
+		}
+	}
+	if r == nil {
+		a.out.printf("  scores   not scored yet")
+		return
+	}
+	var cells, reasons []string
+	for _, sc := range r.Scores {
+		v := "–"
+		if sc.Value != nil {
+			v = fmt.Sprintf("%.2f", *sc.Value)
+		}
+		cells = append(cells, sc.Metric+" "+v)
+		for _, why := range sc.Reasons {
+			reasons = append(reasons, sc.Metric+": "+why)
+		}
+	}
+	a.out.printf("  scores   %s", strings.Join(cells, " · "))
+	for _, why := range reasons {
+		a.out.printf("           %s", show(why, 140))
+	}
+}
+
+func (a *app) sessionsExport() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use: "export SESSION", Short: "Write a session in vise's own format (JSON Lines)", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var head trace.Session
+			if err := s.View(func(tx *store.Tx) (err error) {
+				head, err = findSession(tx, args[0])
+				return err
+			}); err != nil {
+				return err
+			}
+			to := a.out.w
+			if file != "" && file != "-" {
+				// Written beside its place and moved there, so that a failed export leaves no half file.
+				tmp, err := os.CreateTemp(filepath.Dir(a.path(file)), ".vise-export-*")
+				if err != nil {
+					return fmt.Errorf("export %s: %w", head.ID, err)
+				}
+				defer func() {
+					if cerr := tmp.Close(); err == nil {
+						err = cerr
+					}
+					if err == nil {
+						err = os.Rename(tmp.Name(), a.path(file))
+					}
+					if err != nil {
+						os.Remove(tmp.Name())
+					}
+				}()
+				to = tmp
+			}
+			w := native.NewWriter(to)
+			if err := w.Session(head); err != nil {
+				return fmt.Errorf("export %s: %w", head.ID, err)
+			}
+			return eachTurn(s, head.ID, func(t trace.Turn, _ *score.Report) error {
+				if err := w.Turn(t); err != nil {
+					return fmt.Errorf("export %s: turn %d: %w", head.ID, t.Index, err)
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVarP(&file, "output", "o", "", "file to write (default: standard output)")
+	return c
+}
+
+func (a *app) sessionsRm() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm SESSION...", Short: "Remove sessions with their turns and scores; cases and rules made from them stay", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				for _, id := range args {
+					if err := h.RemoveSession(cmd.Context(), id); err != nil {
+						return err
+					}
+					a.out.printf("removed %s", show(id, 128))
+				}
+				return nil
+			})
+		},
+	}
+}
