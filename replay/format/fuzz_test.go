@@ -24,7 +24,9 @@ func fuzz(f *testing.F, name, folder string) {
 		}
 		f.Add(raw)
 	}
-	f.Add([]byte("{}\n[]\n\x00"))
+	for _, s := range []string{"", "{}\n[]\n\x00", "[,0", `{"simulations":[{"messages":[{"role":"user"`} {
+		f.Add([]byte(s))
+	}
 	path := filepath.Join(f.TempDir(), "in.jsonl")
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {

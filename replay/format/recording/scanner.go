@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Scanner walks the structure of one JSON document of any size, value by value.
@@ -123,6 +124,9 @@ func (s *Scanner) Value(max int) (raw []byte, whole bool, err error) {
 		if n := max - len(raw); n > 0 {
 			raw = append(raw, b[:min(n, len(b))]...)
 		}
+	}
+	if strings.IndexByte(",:]}", c) >= 0 {
+		return nil, false, s.unexpected(c, "a value")
 	}
 	start := s.Offset()
 	depth, text, escaped, scalar := 0, false, false, c != '{' && c != '[' && c != '"'
