@@ -68,7 +68,7 @@ func (v *Validator) candidate(ctx context.Context, id string, allow bool, round 
 		default:
 			verdict = trial
 		}
-		if verdict.Outcome == evidence.PendingStill && !allow {
+		if verdict.Outcome == evidence.PendingStill && !allow && v.canReplay() {
 			verdict.PendingReason = "round_budget_exhausted"
 		}
 	}

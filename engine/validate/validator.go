@@ -56,7 +56,7 @@ type Validator struct {
 
 	// replay is the replay strategy; tests script it.
 	replay func(ctx context.Context, r rule.Rule) (evidence.Verdict, error)
-	// rounds counts the rounds of the last UntilIdle that had candidates.
+	// rounds counts the rounds that the last UntilIdle began; tests compare it.
 	rounds int
 }
 
@@ -122,7 +122,9 @@ func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
 // the first round without a terminal verdict although attempts are left.)
 func (v *Validator) UntilIdle(ctx context.Context) ([]Round, error) {
 	var rounds []Round
+	v.rounds = 0
 	for {
+		v.rounds++
 		r, err := v.Round(ctx)
 		if err != nil {
 			return rounds, err

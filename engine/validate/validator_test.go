@@ -3,6 +3,7 @@ package validate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -75,9 +76,9 @@ func (w *world) replay(ctx context.Context, r rule.Rule) (evidence.Verdict, erro
 		return evidence.Verdict{}, errScripted
 	}
 	v := evidence.Verdict{Outcome: evidence.Outcome(a.Outcome), PendingReason: a.PendingReason, Validator: "replay", Evidence: "seed"}
-	for range a.Cases {
-		v.Cases = append(v.Cases, evidence.CaseResult{CaseID: "c-1", Status: "scored"})
-		if err := w.v.journalCase(ctx, r.ID, v.Cases[0]); err != nil {
+	for i := range a.Cases {
+		v.Cases = append(v.Cases, evidence.CaseResult{CaseID: fmt.Sprintf("c-%d", i), Status: "scored"})
+		if err := w.v.journalCase(ctx, r.ID, v.Cases[i]); err != nil {
 			w.t.Fatal(err)
 		}
 	}
@@ -100,6 +101,11 @@ func (w *world) do(a action) {
 				}
 				if err := tx.PutRule(r); err != nil {
 					return err
+				}
+				if a.Op == "retire" {
+					if err := tx.Emit(event.Event{Type: event.RuleRetire, RuleID: r.ID}); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -206,6 +212,9 @@ func (w *world) events(after uint64) []any {
 			x := map[string]any{"type": e.Type}
 			if e.RuleID != "" {
 				x["rule_id"] = e.RuleID
+			}
+			if e.CaseID != "" {
+				x["case_id"] = e.CaseID
 			}
 			for _, k := range eventFields[e.Type] {
 				x[k] = e.Data[k]
