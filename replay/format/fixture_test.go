@@ -1,13 +1,10 @@
 package format_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -358,127 +355,3 @@ func TestTau2Sessions(t *testing.T) {
 		}
 	}
 }
-
-// Very long lines are read whole, at a memory that is a small multiple of them.
-func TestLongLines(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 110 MB")
-	}
-	path := filepath.Join(t.TempDir(), "long.jsonl")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	line := func(format string, args ...any) {
-		if _, err := fmt.Fprintf(f, format+"\n", args...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	image := strings.Repeat("QUJD", 25<<20/4)
-	text := strings.Repeat("lorem ipsum ", 80<<20/12)
-	line(`{"type":"user","sessionId":"long","message":{"content":"hi"}}`)
-	line(`{"type":"assistant","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"shot","input":{}},{"type":"tool_use","id":"t2","name":"cat","input":{}}]}}`)
-	line(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}]}}`, image)
-	line(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"%s"}]}}`, text)
-	line(`{"type":"user","message":{"content":"bye"}}`)
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	size := len(text)
-	image, text = "", ""
-	runtime.GC()
-	peak := &peakSink{}
-	sum, err := format.Read(context.Background(), path, format.Options{}, peak)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if sum.Turns != 2 || sum.Calls != 2 || sum.DamagedTotal != 0 || len(peak.outputs) != 2 || !strings.HasPrefix(peak.outputs[0], "[image image/png 19660800 bytes sha256:") || len(peak.outputs[1]) != size/12*12 {
-		t.Errorf("%+v", sum)
-	}
-	if limit := uint64(6 * size); peak.heap > limit {
-		t.Errorf("heap of %d MB for a line of %d MB", peak.heap>>20, size>>20)
-	}
-}
-
-type peakSink struct {
-	heap    uint64
-	outputs []string
-}
-
-func (p *peakSink) Begin(trace.Session) error { return nil }
-func (p *peakSink) Turn(t trace.Turn) error {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	p.heap = max(p.heap, m.HeapInuse)
-	for _, s := range t.Spans {
-		if s.Kind == trace.TOOL {
-			p.outputs = append(p.outputs, s.Output)
-		}
-	}
-	return nil
-}
-func (p *peakSink) End(trace.Session) error { return nil }
-
-func TestDetect(t *testing.T) {
-	for _, c := range []struct{ content, want string }{
-		{"", "empty"},
-		{"\n \n", "recognised 0 of 0"},
-		{"hello\nworld\n", "recognised 0 of 2"},
-		{`{"a":1}` + "\n" + `{"b":2}` + "\n" + `{"c":3}`, "recognised 0 of 3"},
-		{"PK\x03\x04rest", "Inspect"},
-		{"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
-		{`{"type":"session_meta","payload":{"id":"x"}}`, "Codex rollout"},
-		{`{"type":"thread.started","thread_id":"x"}`, "Codex exec"},
-		{`{"resourceSpans":[]}`, "OTLP"},
-		{`{"schema_version":"ATIF-1.0","steps":[]}`, "ATIF"},
-		{`[{"role":"user","content":"x"}]`, "chat log"},
-		{`{"sessionId":"x","projectHash":"y","messages":[]}`, "Gemini"},
-	} {
-		path := filepath.Join(t.TempDir(), "x.jsonl")
-		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, _, err := read(t, path, format.Options{})
-		if !errors.Is(err, format.ErrUnrecognised) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.content, err, c.want)
-		}
-	}
-	// What comes first may be damaged or a byte order mark.
-	for _, head := range []string{"\xef\xbb\xbf", "{\"type\":\"us\n", "\x00\x00\n", "null\n"} {
-		path := filepath.Join(t.TempDir(), "x.txt")
-		if err := os.WriteFile(path, []byte(head+`{"type":"user","uuid":"u","sessionId":"s","message":{"content":"hi"}}`), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		_, sum, err := read(t, path, format.Options{})
-		if err != nil || sum.Format != "claude-code" || sum.Turns != 1 {
-			t.Errorf("after %q: %+v, %v", head, sum, err)
-		}
-	}
-	if _, _, err := read(t, sessions("native", "desk.jsonl"), format.Options{Format: "nonsense"}); err == nil || !strings.Contains(err.Error(), "claude-code") {
-		t.Errorf("unknown format: %v", err)
-	}
-	if _, _, err := read(t, t.TempDir(), format.Options{}); err == nil {
-		t.Error("a folder was read")
-	}
-}
-
-// An error of the sink and the end of the context end the reading at once.
-func TestReadStops(t *testing.T) {
-	boom := errors.New("boom")
-	for _, file := range []string{"claude-code/desk.jsonl", "tau/tau2.json", "native/desk.jsonl"} {
-		if _, err := format.Read(context.Background(), sessions(file), format.Options{}, failing{boom}); !errors.Is(err, boom) {
-			t.Errorf("%s: %v", file, err)
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		if _, err := format.Read(ctx, sessions(file), format.Options{}, discard{}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", file, err)
-		}
-	}
-}
-
-type failing struct{ err error }
-
-func (f failing) Begin(trace.Session) error { return nil }
-func (f failing) Turn(trace.Turn) error     { return f.err }
-func (f failing) End(trace.Session) error   { return nil }

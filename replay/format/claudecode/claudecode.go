@@ -33,7 +33,6 @@ const (
 	maxTurnBytes = 256 << 20 // text kept of one turn
 	maxKnown     = 200_000   // message ids and chain members remembered
 	maxSubagents = 1000      // files of sub-agents read
-	maxError     = 500       // bytes of an error message
 )
 
 // Read reads one session log. path names the file: sub-agents are looked for beside it.
@@ -86,7 +85,7 @@ type title struct {
 
 func (t *title) offer(rank int, text string) {
 	if text != "" && rank >= t.rank {
-		t.rank, t.text = rank, recording.FirstWords(text)
+		t.rank, t.text = rank, text
 	}
 }
 
@@ -130,7 +129,7 @@ func (s *session) open(r *record) error {
 	}
 	for k, v := range map[string]string{"session_id": r.SessionID, "cwd": r.CWD, "git_branch": r.GitBranch, "agent_id": r.AgentID} {
 		if v != "" {
-			head.Attrs[k] = recording.Cut(v, 500)
+			head.Attrs[k] = recording.Cut(s.rec.Mask(v), 500)
 		}
 	}
 	head.Started = r.at
@@ -164,7 +163,7 @@ func (s *session) end() error {
 		head.Agent = "claude-code " + s.version
 	}
 	if s.title.text != "" {
-		head.Title = s.title.text
+		head.Title = recording.FirstWords(s.rec.Mask(recording.Cut(s.title.text, 4<<10)))
 	}
 	if len(s.aside) > 0 {
 		s.rec.Note("not kept, they hold no message: %s", listCounts(s.aside))

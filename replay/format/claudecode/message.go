@@ -188,7 +188,7 @@ func (s *session) fill(t *turn, at int, r *record) {
 		}
 	}
 	if r.IsAPIError && sp.Error == "" {
-		sp.Error = firstLine(sp.Output, "the model provider reported an error")
+		sp.Error = s.rec.ErrorLine(sp.Output, "the model provider reported an error")
 	}
 	if len(sp.Attrs) == 0 {
 		sp.Attrs = map[string]any{}
@@ -244,7 +244,7 @@ func (s *session) answer(r *record, b block) {
 			span.Attrs["tool_use_id"] = recording.Cut(b.ToolUseID, 200)
 		}
 		if b.IsError {
-			span.Error = firstLine(out, "the tool reported an error")
+			span.Error = s.rec.ErrorLine(out, "the tool reported an error")
 		}
 		s.add(span)
 		return
@@ -252,7 +252,7 @@ func (s *session) answer(r *record, b block) {
 	sp := &t.Spans[at]
 	sp.Pending, sp.Output = false, t.keep(out)
 	if b.IsError {
-		sp.Error = firstLine(out, "the tool reported an error")
+		sp.Error = s.rec.ErrorLine(out, "the tool reported an error")
 	}
 	delete(sp.Attrs, "time")
 	if sp.End = r.at; r.at.IsZero() {
@@ -293,14 +293,4 @@ func appendText(a, b string) string {
 		return a + b
 	}
 	return a + "\n" + b
-}
-
-// firstLine is the error message of a result: its first line that says something.
-func firstLine(s, fallback string) string {
-	for line := range strings.Lines(s[:min(len(s), 16*maxError)]) {
-		if line = strings.TrimSpace(line); line != "" {
-			return recording.Cut(strings.ToValidUTF8(line, ""), maxError)
-		}
-	}
-	return fallback
 }

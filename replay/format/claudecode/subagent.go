@@ -184,7 +184,12 @@ func (s *session) readAgent(c *chain, path string) {
 	outer := s.child
 	s.child = c
 	defer func() { s.child = outer }()
-	if err := recording.Lines(file, s.rec, s.line, s.broken); err != nil {
+	before := s.rec.Summary().DamagedTotal
+	err = recording.Lines(file, s.rec, s.line, s.broken)
+	if n := s.rec.Summary().DamagedTotal - before; n > 0 {
+		s.rec.Note("%d of the damaged records are in sub-agent file %s", n, filepath.Base(path))
+	}
+	if err != nil {
 		s.rec.Note("sub-agent file %s was read in part: %v", filepath.Base(path), err)
 	}
 }

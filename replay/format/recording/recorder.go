@@ -3,11 +3,13 @@ package recording
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -115,11 +117,9 @@ func (r *Recorder) Turn(t trace.Turn) error {
 	if t.End.After(r.head.Ended) {
 		r.head.Ended = t.End
 	}
-	raw, err := json.Marshal(t)
-	if err != nil {
+	if err := digest(r.digest, t); err != nil {
 		return fmt.Errorf("read %s: session %s turn %d: %w", r.sum.Path, r.head.ID, t.Index, err)
 	}
-	r.digest.Write(raw)
 	if err := r.sink.Turn(t); err != nil {
 		return fmt.Errorf("read %s: session %s turn %d: %w", r.sum.Path, r.head.ID, t.Index, err)
 	}
@@ -162,9 +162,62 @@ func (r *Recorder) Opaque(raw []byte) string {
 	return Cut(s, MaxOpaque)
 }
 
+// Mask masks a text that is going to be shortened: a secret that is cut in half
+// would not be recognised any more.
+func (r *Recorder) Mask(s string) string {
+	s, n := r.red.Payload(s)
+	r.sum.Masked += n
+	return s
+}
+
+// maxError is the longest error message kept, in bytes.
+const maxError = 500
+
+// ErrorLine is the error message of a failed call: the first line of its result
+// that says something, masked and bounded; fallback if there is none.
+func (r *Recorder) ErrorLine(s, fallback string) string {
+	for line := range strings.Lines(s[:min(len(s), 64<<10)]) {
+		if line = strings.TrimSpace(line); line != "" {
+			line, n := r.red.Text(strings.ToValidUTF8(line, ""))
+			r.sum.Masked += n
+			return Cut(line, maxError)
+		}
+	}
+	return fallback
+}
+
 // Preview is Opaque for a region of a file: at most its first MaxOpaque bytes
 // and some more to recognise a secret by.
 func (r *Recorder) Preview(raw []byte) string { return r.Opaque(raw[:min(len(raw), 4*MaxOpaque)]) }
+
+// digest adds a turn to a hash: as JSON but for its texts, which may be large and
+// go in as they are, each after its length.
+func digest(h hash.Hash, t trace.Turn) error {
+	texts := []string{t.Input}
+	t.Input = ""
+	t.Spans = slices.Clone(t.Spans)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		texts = append(texts, s.Input, s.Output, s.Thought)
+		s.Input, s.Output, s.Thought = "", "", ""
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	h.Write(raw) // a hash never fails
+	buf := make([]byte, 0, 32<<10)
+	for _, s := range texts {
+		buf = binary.BigEndian.AppendUint64(buf[:0], uint64(len(s)))
+		for len(s) > 0 {
+			n := min(len(s), cap(buf)-len(buf))
+			h.Write(append(buf, s[:n]...))
+			s, buf = s[n:], buf[:0]
+		}
+		h.Write(buf)
+	}
+	return nil
+}
 
 func (r *Recorder) unique(id string) string {
 	for n, base := 2, id; r.ids[id]; n++ {

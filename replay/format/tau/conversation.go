@@ -132,11 +132,11 @@ func (c *conversation) act(m *message, i int, text string) {
 }
 
 func (c *conversation) assistant(m *message, i int) {
-	text, attrs := unwrap(m.Content.text)
+	text, attrs := c.unwrap(m.Content.text)
 	if len(m.Errors) > 0 {
 		var all []string
 		for _, e := range m.Errors[:min(len(m.Errors), 10)] {
-			all = append(all, recording.Cut(e.text, 500))
+			all = append(all, recording.Cut(c.rec.Mask(e.text), 500))
 		}
 		attrs["errors"] = all
 	}
@@ -152,7 +152,7 @@ func (c *conversation) assistant(m *message, i int) {
 
 // unwrap takes the answer out of the envelope {"message": "..."} that some agents
 // write; the rest of the envelope is kept beside it.
-func unwrap(s string) (string, map[string]any) {
+func (c *conversation) unwrap(s string) (string, map[string]any) {
 	attrs := map[string]any{}
 	if !strings.HasPrefix(s, "{") || !strings.Contains(s[:min(len(s), 40)], `"message"`) {
 		return s, attrs
@@ -171,7 +171,7 @@ func unwrap(s string) (string, map[string]any) {
 	if len(env) > 0 {
 		rest, err := json.Marshal(env)
 		if err == nil {
-			attrs["envelope"] = recording.Cut(string(rest), recording.MaxOpaque)
+			attrs["envelope"] = c.rec.Opaque(rest)
 		}
 	}
 	return msg, attrs
@@ -194,25 +194,16 @@ func (c *conversation) result(m *message, i int) {
 			s.End = at
 		}
 		if failed {
-			s.Error = failure(text)
+			s.Error = c.rec.ErrorLine(text, "the tool reported an error")
 		}
 		return
 	}
 	s := trace.Span{ID: fmt.Sprintf("m%d", i), Kind: trace.CHAIN, Name: "orphan_result", Output: text,
 		Attrs: map[string]any{"call": recording.Cut(m.answers(), 200)}}
 	if failed {
-		s.Error = failure(text)
+		s.Error = c.rec.ErrorLine(text, "the tool reported an error")
 	}
 	c.add(s, m)
-}
-
-// failure is the first line of a failed result, bounded.
-func failure(s string) string {
-	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if s == "" {
-		return "the tool reported an error"
-	}
-	return recording.Cut(s, 500)
 }
 
 // add appends a span to the current turn.

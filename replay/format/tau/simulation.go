@@ -176,7 +176,7 @@ func (f *file) session(sim *simulation, msgs []message, raw []byte, format strin
 	}
 	turns := c.turns()
 	if c.tail != "" {
-		head.Attrs["tail"] = recording.Cut(c.tail, 2000)
+		head.Attrs["tail"] = recording.Cut(f.rec.Mask(c.tail), 2000)
 	}
 	if c.userCalls > 0 {
 		head.Attrs["user_calls"] = c.userCalls
