@@ -21,7 +21,7 @@ func (r *Redactor) pairs(s string) (string, int) {
 		if !ok || !sensitiveKey(name) {
 			continue
 		}
-		from, to, found := valueAfter(s, i)
+		from, to, found := valueAfter(s, i, name)
 		if !found || from < last {
 			continue
 		}
@@ -97,8 +97,8 @@ func nameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// valueAfter returns the bounds of the secret after the separator at i.
-func valueAfter(s string, i int) (from, to int, ok bool) {
+// valueAfter returns the bounds of the secret of a name after the separator at i.
+func valueAfter(s string, i int, name string) (from, to int, ok bool) {
 	p := i + 1
 	for p < len(s) && p-i <= 4 && (s[p] == ' ' || s[p] == '\t') {
 		p++
@@ -122,7 +122,8 @@ func valueAfter(s string, i int) (from, to int, ok bool) {
 		q++
 	}
 	v := s[p:q]
-	if q < len(s) && (s[q] == '(' || s[q] == '[' && !strings.HasPrefix(s[q:], placeholderHead)) || !notVariable(v) || plainWord(v) {
+	if q < len(s) && (s[q] == '(' || s[q] == '[' && !strings.HasPrefix(s[q:], placeholderHead)) || !notVariable(v) || plainWord(strings.TrimRight(v, ".:!?")) ||
+		!quoted && (v == name || strings.HasSuffix(v, "."+name)) { // handed on in code: token=ctx.token
 		return 0, 0, false
 	}
 	switch {

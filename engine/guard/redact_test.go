@@ -50,6 +50,7 @@ func TestRedactText(t *testing.T) {
 		{"func f(token string, password = read())", ""},
 		{"api_key=$OPENAI_API_KEY password=${PASS} secret=<your secret>", ""},
 		{"const token: string = null; password: true", ""},
+		{"f(password=password, token=ctx.token) with password=None: nothing", ""},
 		{"http://localhost:8080/path and git@host:repo", ""},
 		{"payment_id credit_card_4421486 for mia_li_3668", ""},
 	} {
