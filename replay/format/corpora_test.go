@@ -78,14 +78,23 @@ func read(tb tester, path string, o format.Options) (*collector, format.Summary,
 	return c, sum, err
 }
 
-// corpora returns the folder of the third-party recordings, or skips the test.
-func corpora(tb testing.TB) string {
-	tb.Helper()
+// corporaDir returns the folder of the third-party recordings, "" if there is none.
+func corporaDir() string {
 	dir := os.Getenv("VISE_CORPORA")
 	if dir == "" {
 		dir = filepath.Join("..", "..", "..", "shared", "corpora")
 	}
 	if _, err := os.Stat(filepath.Join(dir, "INDEX.tsv")); err != nil {
+		return ""
+	}
+	return dir
+}
+
+// corpora is corporaDir, or skips the test.
+func corpora(tb testing.TB) string {
+	tb.Helper()
+	dir := corporaDir()
+	if dir == "" {
 		tb.Skip("no recorded sessions of third parties here; set VISE_CORPORA to a folder with INDEX.tsv to run this")
 	}
 	return dir

@@ -73,7 +73,7 @@ func TestNativeRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	files = append(files, own...)
-	if dir := os.Getenv("VISE_CORPORA"); dir != "" {
+	if dir := corporaDir(); dir != "" {
 		for _, sub := range []string{"claude_code", "tau_bench"} {
 			more, err := format.Walk(filepath.Join(dir, sub))
 			if err != nil {
