@@ -71,7 +71,7 @@ func Run(ctx context.Context, in io.Reader, out, stderr io.Writer, o Options) er
 	// The connection reads its own end of a pipe, so that it ends with ctx
 	// also while in does not.
 	pr, pw := io.Pipe()
-	go func() {
+	go func() { // ends with in, which is the end of the program at the latest
 		_, err := io.Copy(pw, in)
 		pw.CloseWithError(err)
 	}()

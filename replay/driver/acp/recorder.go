@@ -40,9 +40,8 @@ type recorder struct {
 	plan    *building
 	stray   *building
 	foreign int
-	dropped int // spans not kept
-	cut     int // bytes not kept
-	usage   trace.Usage
+	dropped int      // spans not kept
+	cut     int      // bytes not kept
 	cost    *float64 // of the session so far, as last told
 }
 

@@ -96,7 +96,9 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 		cfg.OnProcess(proc.Record())
 	}
 	s := newSession(cfg, proc, proc.Stdin(), proc.Stdout())
+	s.mu.Lock()
 	s.info.PID = proc.Record().PID
+	s.mu.Unlock()
 	s.detach = context.AfterFunc(ctx, func() {
 		// A running Prompt gets the time to cancel politely first.
 		select {
