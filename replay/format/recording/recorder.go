@@ -32,6 +32,7 @@ type Recorder struct {
 	turns  int
 	damage int // damages of the file when the session was opened
 	digest hash.Hash
+	buf    []byte // of hash
 }
 
 // NewRecorder returns a recorder for one file.
@@ -117,7 +118,7 @@ func (r *Recorder) Turn(t trace.Turn) error {
 	if t.End.After(r.head.Ended) {
 		r.head.Ended = t.End
 	}
-	if err := digest(r.digest, t); err != nil {
+	if err := r.hash(t); err != nil {
 		return fmt.Errorf("read %s: session %s turn %d: %w", r.sum.Path, r.head.ID, t.Index, err)
 	}
 	if err := r.sink.Turn(t); err != nil {
@@ -190,9 +191,9 @@ func (r *Recorder) ErrorLine(s, fallback string) string {
 // and some more to recognise a secret by.
 func (r *Recorder) Preview(raw []byte) string { return r.Opaque(raw[:min(len(raw), 4*MaxOpaque)]) }
 
-// digest adds a turn to a hash: as JSON but for its texts, which may be large and
+// hash adds a turn to the digest: as JSON but for its texts, which may be large and
 // go in as they are, each after its length.
-func digest(h hash.Hash, t trace.Turn) error {
+func (r *Recorder) hash(t trace.Turn) error {
 	texts := []string{t.Input}
 	t.Input = ""
 	t.Spans = slices.Clone(t.Spans)
@@ -205,16 +206,19 @@ func digest(h hash.Hash, t trace.Turn) error {
 	if err != nil {
 		return err
 	}
-	h.Write(raw) // a hash never fails
-	buf := make([]byte, 0, 32<<10)
+	r.digest.Write(raw) // a hash never fails
+	if r.buf == nil {
+		r.buf = make([]byte, 0, 32<<10)
+	}
+	buf := r.buf
 	for _, s := range texts {
 		buf = binary.BigEndian.AppendUint64(buf[:0], uint64(len(s)))
 		for len(s) > 0 {
 			n := min(len(s), cap(buf)-len(buf))
-			h.Write(append(buf, s[:n]...))
+			r.digest.Write(append(buf, s[:n]...))
 			s, buf = s[n:], buf[:0]
 		}
-		h.Write(buf)
+		r.digest.Write(buf)
 	}
 	return nil
 }
