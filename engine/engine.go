@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,8 @@ type Options struct {
 	Replayer validate.Replayer
 	// Agent identifies the agent in verdicts.
 	Agent string
+	// Artifacts is the folder that rules.md and rules/SCOPE.md are kept in; "" keeps none.
+	Artifacts string
 	// Stepper is asked at every checkpoint of a repair; nil never waits.
 	Stepper repair.Stepper
 	Log     *slog.Logger
@@ -57,6 +60,7 @@ type Harness struct {
 	admitted gate.RunState    // evaluations admitted in this run (evaluate.max_per_run)
 	repairs  map[string]*running
 	rounds   sync.Mutex   // one validation round at a time
+	render   *event.Subscription
 	live     sync.RWMutex // read-held by live runs, held by rounds: a round never runs beside a live turn
 }
 
@@ -105,7 +109,42 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 			EnvWait: o.Config.Validate.EnvWait, RoundBudget: o.Config.Validate.RoundBudget, Seed: o.Config.Validate.Seed,
 		},
 	}
+	if o.Artifacts != "" {
+		h.work.Add(1)
+		h.render = o.Bus.Subscribe(256)
+		go h.keepArtifacts(o.Artifacts)
+	}
 	return h, nil
+}
+
+// keepArtifacts renders the rules after each change of them. They are artifacts:
+// a failure to write them is logged and harms nothing.
+func (h *Harness) keepArtifacts(dir string) {
+	defer h.work.Done()
+	defer h.render.Close()
+	for {
+		batch, err := h.render.Next(h.ctx)
+		if err != nil {
+			// What came last is rendered all the same.
+			batch, _ = h.render.TryNext()
+		}
+		if batch.Lost > 0 || slices.ContainsFunc(batch.Events, changesRules) {
+			if _, err := h.RenderRules(dir); err != nil {
+				h.log.Warn("render rules", "err", err)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func changesRules(e event.Event) bool {
+	switch e.Type {
+	case event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore:
+		return true
+	}
+	return false
 }
 
 // Events is the bus that committed and ephemeral events are published on.

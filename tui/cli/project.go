@@ -132,7 +132,7 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 	}
 	h := &harness{cfg: cfg, store: st}
 	a.reap(ctx, st)
-	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log}
+	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log, Artifacts: cfg.Path(cfg.Store.Path)}
 	if n.agent || n.mayAgent {
 		switch {
 		case cfg.Agent.Driver != "none" && len(cfg.Agent.Command) > 0:

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -128,12 +130,21 @@ func (a *app) printVerdict(v evidence.Verdict) {
 	if len(v.Cases) == 0 {
 		return
 	}
-	rows := make([][]string, 0, len(v.Cases))
+	var rows [][]string
 	for _, c := range v.Cases {
-		rows = append(rows, []string{"  " + c.CaseID, string(c.Kind), c.Status, "read " + yes(c.Read),
-			numbers(c.Baseline, "%.2f"), "→", numbers(c.Scores, "%.2f"), "Δ " + numbers(c.Deltas, "%+.2f")})
+		metrics := slices.Sorted(maps.Keys(c.Deltas))
+		if len(metrics) == 0 {
+			rows = append(rows, []string{"  " + c.CaseID, string(c.Kind), "–", "", "", "", yes(c.Read), c.Status + " " + show(c.Reason, 80)})
+		}
+		for i, m := range metrics {
+			row := []string{"", "", m, fmt.Sprintf("%.2f", c.Baseline[m]), fmt.Sprintf("%.2f", c.Scores[m]), fmt.Sprintf("%+.2f", c.Deltas[m]), "", ""}
+			if i == 0 {
+				row[0], row[1], row[6], row[7] = "  "+c.CaseID, string(c.Kind), yes(c.Read), c.Status
+			}
+			rows = append(rows, row)
+		}
 	}
-	_ = a.out.table([]string{"  CASE", "KIND", "RESULT", "RULE", "STORED", "", "CANDIDATE", "CHANGE"}, rows)
+	_ = a.out.table([]string{"  CASE", "KIND", "METRIC", "STORED", "CANDIDATE", "CHANGE", "READ", "RESULT"}, rows)
 }
 
 func (a *app) rulesSearch() *cobra.Command {

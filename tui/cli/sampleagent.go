@@ -9,15 +9,20 @@ import (
 // sampleAgentCmd is the other end of the demo: a scripted toy agent that speaks ACP.
 func (a *app) sampleAgentCmd() *cobra.Command {
 	var noise float64
+	var fault string
+	var faultTurn int
 	c := &cobra.Command{
 		Use: "sample-agent", Short: "The scripted toy agent of the demo (ACP on stdio)", Args: cobra.NoArgs, Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if noise < 0 || noise > 1 {
 				return usagef("--noise %v: give a probability from 0 to 1", noise)
 			}
-			return sample.Run(cmd.Context(), a.in, a.out.w, a.errw, sample.Options{Noise: noise, Seed: a.getenv("VISE_RUN_SEED")})
+			return sample.Run(cmd.Context(), a.in, a.out.w, a.errw, sample.Options{Noise: noise, Seed: a.getenv("VISE_RUN_SEED"),
+				Fault: sample.Fault(fault), FaultTurn: faultTurn, Environ: a.env})
 		},
 	}
 	c.Flags().Float64Var(&noise, "noise", 0, "probability of a random failure per refund, drawn from VISE_RUN_SEED")
+	c.Flags().StringVar(&fault, "fault", "", "misbehave in one turn, for tests of those who drive agents")
+	c.Flags().IntVar(&faultTurn, "fault-turn", 0, "the turn, from 0")
 	return c
 }
