@@ -8,6 +8,7 @@ import (
 	"vise/engine/episode"
 	"vise/engine/guard"
 	"vise/engine/notice"
+	"vise/engine/score"
 	"vise/engine/trace"
 )
 
@@ -156,7 +157,10 @@ func cleanNotice(n notice.Notice, limit int) notice.Notice {
 	n.ScopeHints = notice.CleanHints(head(n.ScopeHints, maxHints))
 	n.Metrics = slices.Clone(head(n.Metrics, maxList))
 	for i, m := range n.Metrics {
-		m.Reasons = slices.Clone(head(m.Reasons, 8))
+		if m.Reasons = slices.Clone(head(m.Reasons, 8)); m.Name == score.OutcomeCorrect {
+			// The developer's verifier may say what the right answer would have been.
+			m.Reasons = nil
+		}
 		for j, r := range m.Reasons {
 			m.Reasons[j] = clean(r, 300)
 		}

@@ -22,6 +22,7 @@ const (
 	maxInput     = 2000
 	maxAnswer    = 2000
 	maxSpanChars = 40000
+	lastSpans    = 8 // the end of a turn always shows
 	maxReasons   = 8
 )
 
@@ -128,42 +129,43 @@ func (t *toolset) spans(turn trace.Turn) (list []inspectedSpan, omitted int) {
 			users[s.ID] = true
 		}
 	}
-	list = []inspectedSpan{}
+	var calls []trace.Span
 	for _, s := range turn.Spans {
 		// Calls of a simulated user are not the agent's, and our own rule tools no evidence.
-		if s.Kind != trace.TOOL || users[s.Parent] || ruleTool(s.Name) {
-			continue
+		if s.Kind == trace.TOOL && !users[s.Parent] && !ruleTool(s.Name) {
+			calls = append(calls, s)
 		}
-		list = append(list, inspectedSpan{N: len(list) + 1, Name: guard.Line(s.Name, 120), Arguments: t.arguments(s.Input),
-			Result: t.quote(s.Output, maxSpanText), Error: t.quote(s.Error, maxSpanText), Pending: s.Pending})
 	}
-	size := func(s inspectedSpan) int { return len(s.Name) + len(s.Arguments) + len(s.Result) + len(s.Error) + 40 }
-	total := 0
-	for _, s := range list {
+	// What to show is chosen before anything is redacted: a turn may hold 200,000 calls.
+	size := func(s trace.Span) int {
+		return len(s.Name) + 40 + min(len(s.Input), 2*maxSpanText) + min(len(s.Output), maxSpanText) + min(len(s.Error), maxSpanText)
+	}
+	total, kept := 0, len(calls)
+	for _, s := range calls {
 		total += size(s)
 	}
-	kept := len(list)
-	drop := make([]bool, len(list))
+	drop := make([]bool, len(calls))
 	for _, failing := range []bool{false, true} {
-		for i := range list {
-			if kept <= maxSpans && total <= maxSpanChars || i >= len(list)-8 {
+		for i := range max(0, len(calls)-lastSpans) {
+			if kept <= maxSpans && total <= maxSpanChars {
 				break
 			}
-			if drop[i] || (list[i].Error != "") != failing {
+			if drop[i] || (calls[i].Error != "") != failing {
 				continue
 			}
 			drop[i] = true
 			kept--
-			total -= size(list[i])
+			total -= size(calls[i])
 		}
 	}
-	out := make([]inspectedSpan, 0, kept)
-	for i, s := range list {
+	list = make([]inspectedSpan, 0, kept)
+	for i, s := range calls {
 		if !drop[i] {
-			out = append(out, s)
+			list = append(list, inspectedSpan{N: i + 1, Name: guard.Line(s.Name, 120), Arguments: t.arguments(s.Input),
+				Result: t.quote(s.Output, maxSpanText), Error: t.quote(s.Error, maxSpanText), Pending: s.Pending})
 		}
 	}
-	return out, len(list) - kept
+	return list, len(calls) - kept
 }
 
 // ruleTool recognises our own rule tools, also behind the prefix of a server.
@@ -181,6 +183,9 @@ func ruleTool(name string) bool {
 func (t *toolset) arguments(input string) json.RawMessage {
 	if blank(input) {
 		return nil
+	}
+	if len(input) > 64*maxSpanText {
+		input = strings.ToValidUTF8(input[:8*maxSpanText], "")
 	}
 	redacted, _, err := t.run.redactor.JSON([]byte(input))
 	if err == nil {

@@ -31,7 +31,7 @@ var (
 		`unexpected (?:keyword )?`+noun+`\b\s*[:=]?\s*`+name,
 		`(?:invalid|unknown|unsupported|unrecogni[sz]ed|wrong|bad|malformed|illegal|disallowed|additional|extra) `+noun+`\b\s*[:=]?\s*(?:value )?(?:for |of )?`+name,
 		`(?:invalid|wrong|bad|unsupported) (?:value|type|format)\b[^.\n]{0,40}?\b(?:for|of|in)\s+(?:the\s+)?(?:`+noun+`\s+)?`+name,
-		`additional properties\b[^\n]{0,40}?`+name,
+		`additional propert(?:y|ies)\b[^\n]{0,40}?[\\'"‘“]+([A-Za-z_][\w.\-]{0,63})`,
 		`(?:value of|value for|`+noun+`)\s+`+name+`[\\'"`+"`"+`’”>\])]*\s+(?:is (?:not|invalid)|must|should|has|does not|cannot|can't)\b`,
 		name+`[\\'"`+"`"+`’”>\])]*\s*:?\s+(?:must|should) (?:be|match|have|not|contain)\b`,
 		name+`[\\'"`+"`"+`’”>\])]*\s+is (?:invalid|not valid|not a valid|malformed|not supported|not allowed|out of range|of the wrong type)\b`,

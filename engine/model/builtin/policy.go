@@ -21,6 +21,8 @@ type assignment struct {
 		AllowedTraces    []string `json:"allowed_traces"`
 		RecommendedScope string   `json:"recommended_scope"`
 	} `json:"assignment"`
+	// CandidateRuleID is set when an earlier run wrote the episode's rule already.
+	CandidateRuleID string `json:"candidate_rule_id"`
 }
 
 // noticeResult is the answer of harness_notice_read.
@@ -94,6 +96,10 @@ func decide(messages []message, vague bool) answer {
 		return resolve("unactionable", "", "The notice could not be read, so nothing was diagnosed.", "Without the notice there is nothing to go by.")
 	}
 
+	if rule := task.CandidateRuleID; rule != "" {
+		return acknowledge(calls, id, rule)
+	}
+
 	var found finding
 	var seen []string
 	for _, c := range calls {
@@ -155,6 +161,11 @@ func decide(messages []message, vague bool) answer {
 		}
 		return resolve(kind, result.Existing.ID, "Rule "+result.Existing.ID+" covers this failure.", "The rule exists already; another wording of it would help nobody.")
 	}
+	return acknowledge(calls, id, result.Rule.ID)
+}
+
+// acknowledge closes the notice with the candidate, once.
+func acknowledge(calls []done, notice, rule string) answer {
 	if ack, ok := last(calls, "harness_notice_ack"); ok {
 		return answer{text: "The acknowledgement was refused: " + cut(ack.result, 200)}
 	}
@@ -162,7 +173,7 @@ func decide(messages []message, vague bool) answer {
 		reasoning: "The candidate exists; validation decides about it, not I.",
 		text:      "I acknowledge the notice with the candidate.",
 		tool:      "harness_notice_ack",
-		arguments: map[string]any{"notice_id": id, "rule_id": result.Rule.ID, "note": "candidate written by the " + identity},
+		arguments: map[string]any{"notice_id": notice, "rule_id": rule, "note": "candidate written by the " + identity},
 	}
 }
 
