@@ -59,7 +59,7 @@ type Harness struct {
 	lanes    map[string]*lane // per session with turns in evaluation
 	admitted gate.RunState    // evaluations admitted in this run (evaluate.max_per_run)
 	repairs  map[string]*running
-	rounds   sync.Mutex   // one validation round at a time
+	rounds   sync.Mutex // one validation round at a time
 	render   *event.Subscription
 	live     sync.RWMutex // read-held by live runs, held by rounds: a round never runs beside a live turn
 }

@@ -44,7 +44,8 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		onTurn: func(t trace.Turn) error {
 			t.SessionID = head.ID
 			t.TaskSummary, t.ScopeHints = head.TaskSummary, head.ScopeHints
-			if err := host.EndTurn(ctx, t); err != nil {
+			// A turn cut short by an interrupt is stored like any other.
+			if err := host.EndTurn(context.WithoutCancel(ctx), t); err != nil {
 				return err
 			}
 			turns++

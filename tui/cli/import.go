@@ -78,7 +78,7 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 				return total, err
 			}
 			s, err := format.Read(cmd.Context(), file, format.Options{Format: name, Strict: strict, Redactor: red}, im)
-			if err != nil {
+			if err != nil && !errors.Is(err, format.ErrDamaged) { // damage is told below, from the summary
 				if cmd.Context().Err() != nil {
 					return total, err
 				}
@@ -93,7 +93,7 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 			total.Errors += s.Errors
 			total.Records += s.Records
 			total.Masked += s.Masked
-			total.Damaged += len(s.Damaged)
+			total.Damaged += s.DamagedTotal
 			for k, n := range s.Unknown {
 				total.Unknown[k] += n
 			}

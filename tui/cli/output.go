@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -141,7 +143,10 @@ func value(v any) string {
 		}
 		return show(x, 120)
 	case float64:
-		return fmt.Sprintf("%.4g", x)
+		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+			return strconv.FormatInt(int64(x), 10)
+		}
+		return strconv.FormatFloat(x, 'g', 4, 64)
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
