@@ -19,11 +19,9 @@ var (
 	missing = compile(
 		`missing (?:\d+ )?(?:required )?(?:positional |keyword-only |keyword )?`+noun+`\b\s*(?:in \w+\s*)?[:=]?\s*(?:is\s+)?`+name,
 		`(?:required|mandatory) `+noun+`\b\s*[:=]?\s*(?:named |called )?`+name,
-		name+`[\\'"`+"`"+`’”>\])]*\s+(?:is|are) (?:a |an )?(?:required|mandatory|missing)\b`,
 		noun+` `+name+`[\\'"`+"`"+`’”>\])]*\s+(?:is |was )?(?:required|missing|not (?:provided|given|set|specified|supplied))\b`,
 		name+`[\\'"`+"`"+`’”>\])]*\s*[:\-]\s*(?:field )?required\b`,
 		`\n\s*`+name+`\s*\n\s*field required\b`,
-		`must (?:provide|include|specify|supply|pass|contain)(?: an?| the)?(?: `+noun+`)?\s+`+name,
 		`missing\s*[:=]?\s*[\\'"`+"`"+`‘“]+([A-Za-z_][\w.\-]{0,63})`,
 		`"path"\s*:\s*\[\s*"([A-Za-z_][\w.\-]{0,63})"[^\]]*\][^}]{0,80}"message"\s*:\s*"required"`,
 	)
@@ -33,9 +31,18 @@ var (
 		`(?:invalid|wrong|bad|unsupported) (?:value|type|format)\b[^.\n]{0,40}?\b(?:for|of|in)\s+(?:the\s+)?(?:`+noun+`\s+)?`+name,
 		`additional propert(?:y|ies)\b[^\n]{0,40}?[\\'"‘“]+([A-Za-z_][\w.\-]{0,63})`,
 		`(?:value of|value for|`+noun+`)\s+`+name+`[\\'"`+"`"+`’”>\])]*\s+(?:is (?:not|invalid)|must|should|has|does not|cannot|can't)\b`,
+		`"path"\s*:\s*\[\s*"([A-Za-z_][\w.\-]{0,63})"`,
+	)
+	// sentence holds wordings that any sentence may have ("Line must be suspended",
+	// "Payment is required"): what stands there is an argument only if it was given,
+	// is quoted, or is spelled like an identifier.
+	sentenceMissing = compile(
+		name+`[\\'"`+"`"+`’”>\])]*\s+(?:is|are) (?:a |an )?(?:required|mandatory|missing)\b`,
+		`must (?:provide|include|specify|supply|pass|contain)(?: an?| the)?(?: `+noun+`)?\s+`+name,
+	)
+	sentenceInvalid = compile(
 		name+`[\\'"`+"`"+`’”>\])]*\s*:?\s+(?:must|should) (?:be|match|have|not|contain)\b`,
 		name+`[\\'"`+"`"+`’”>\])]*\s+is (?:invalid|not valid|not a valid|malformed|not supported|not allowed|out of range|of the wrong type)\b`,
-		`"path"\s*:\s*\[\s*"([A-Za-z_][\w.\-]{0,63})"`,
 	)
 	// phrase matches "invalid reservation id" and "reservation not found": words that
 	// may spell the name of an argument that was given.
@@ -68,9 +75,12 @@ var notNames = strings.Fields(`a an the this that it its is are was be in of for
 // given: an invalid one is among them, a missing one is not.
 func blamed(text string, keys []string) (class, string) {
 	head := cut(text, 2000)
-	for _, p := range missing {
+	for i, p := range slices.Concat(missing, sentenceMissing) {
 		for _, m := range p.FindAllStringSubmatch(head, 8) {
 			if n := argumentName(m[1], keys); n != "" {
+				if i >= len(missing) && !identifier(head, m[0], n, keys) {
+					continue
+				}
 				if given(n, keys) != "" && !emptyWording.MatchString(head) {
 					// It was given and still called missing: its value is what is wrong.
 					return invalidArgument, given(n, keys)
@@ -79,9 +89,12 @@ func blamed(text string, keys []string) (class, string) {
 			}
 		}
 	}
-	for _, p := range invalid {
+	for i, p := range slices.Concat(invalid, sentenceInvalid) {
 		for _, m := range p.FindAllStringSubmatch(head, 8) {
 			if n := argumentName(m[1], keys); n != "" {
+				if i >= len(invalid) && !identifier(head, m[0], n, keys) {
+					continue
+				}
 				return invalidArgument, n
 			}
 		}
@@ -118,6 +131,22 @@ func argumentName(s string, keys []string) string {
 		return ""
 	}
 	return s
+}
+
+// identifier tells an argument's name from a word of prose: it was given, or is
+// spelled as no word of prose is, or is quoted, or stands in lower case where the
+// message begins.
+func identifier(text, match, name string, keys []string) bool {
+	if given(name, keys) != "" || strings.Contains(name, "_") {
+		return true
+	}
+	if tail := name[1:]; strings.ToLower(tail) != tail && strings.ToUpper(name) != name {
+		return true // camelCase
+	}
+	if i := strings.Index(match, name); i > 0 && strings.ContainsAny(match[i-1:i], "'\"`<[") {
+		return true
+	}
+	return strings.ToLower(name) == name && (strings.HasPrefix(text, match) || strings.Contains(text, ": "+match))
 }
 
 // spelled finds the given argument that a phrase spells: "reservation id" for

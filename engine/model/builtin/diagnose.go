@@ -102,7 +102,7 @@ var (
 	failedJSON = regexp.MustCompile(`(?i)^\s*[{\[].*"(?:error|errors|exception|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*[{"]|true)` +
 		`|^\s*\{.*"(?:success|succeeded|ok)"\s*:\s*false|^\s*\{.*"status"\s*:\s*"(?:error|failed|failure)"`)
 	unknownName = regexp.MustCompile(`(?i)\b(?:unknown|unsupported|unrecogni[sz]ed|invalid|no such|undefined)\s+(?:tool|function|action|command name|method)s?\b` +
-		`|\b(?:tool|function|action|method)\s+\W?[\w.\-]{1,80}\W?\s+(?:is\s+)?(?:not found|does not exist|is unknown|not available|not recognized|is not a)` +
+		`|\b(?:tool|function)\s+\W?[\w.\-]{1,80}\W?\s+(?:is\s+)?(?:not found|does not exist|is unknown|not available|not recognized|is not a)` +
 		`|\bno (?:tool|function) (?:named|called)\b|\bnot a (?:known|valid) (?:tool|function)\b`)
 	givingUp = regexp.MustCompile(`(?i)\b(?:un(?:able|fortunately unable) to|could(?:n['’]t| not)|can(?:['’]t|not)|was(?:n['’]t| not) able to|insufficient information|give up|giving up|nothing (?:more|else) I can do|failed to)\b`)
 	admitted = regexp.MustCompile(`(?i)\b(?:error|fail(?:ed|ure|s)?|unable|could(?:n['’]t| not)|can(?:['’]t|not)|problem|issue|sorry|apologi[sz]e|unfortunately|did(?:n['’]t| not)|invalid|missing|rejected|not (?:found|available|possible|allowed))\b`)

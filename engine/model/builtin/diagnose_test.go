@@ -46,6 +46,10 @@ func TestBlamed(t *testing.T) {
 		{"Unknown parameter: colour", invalidArgument, "colour"},
 		{"Additional properties are not allowed ('colour' was unexpected)", invalidArgument, "colour"},
 		{"Invalid amount", invalidArgument, "amount"},
+		{"Error: Line must be suspended to resume", invalidArgument, ""},
+		{"Shipping is required before payment", "", ""},
+		{"'colour' is required", missingArgument, "colour"},
+		{"colourName must be one of red, green", invalidArgument, "colourName"},
 		{"Error: amount must be positive", invalidArgument, "amount"},
 		{"Error: invalid reservation id", invalidArgument, "reservation_id"},
 		{"Error: reservation not found", invalidArgument, "reservation_id"},
@@ -153,4 +157,16 @@ func FuzzDiagnose(f *testing.F) {
 			t.Fatalf("argument %q is no name", found.argument)
 		}
 	})
+}
+
+// TestMethodIsNoTool: a payment method that is not found is no unknown tool.
+func TestMethodIsNoTool(t *testing.T) {
+	f := diagnose(inspection(t, "", call("book", `{"payment_id":"certificate_7"}`, "Error: payment method certificate_7 not found", "")))
+	if f.class == unknownTool {
+		t.Errorf("got %+v", f)
+	}
+	f = diagnose(inspection(t, "", call("book", `{}`, "Error: tool book not found", "")))
+	if f.class != unknownTool {
+		t.Errorf("got %+v, want unknown tool", f)
+	}
 }
