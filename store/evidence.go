@@ -2,7 +2,6 @@ package store
 
 import (
 	"slices"
-	"strings"
 
 	"vise/engine/evidence"
 )
@@ -14,7 +13,7 @@ var cases = &table[evidence.Case]{
 		keys := [][]byte{
 			key(kindCaseTime, c.CreatedAt, c.ID),
 			key(kindCaseKind, string(c.Kind), c.CreatedAt, c.ID),
-			key(kindCaseKey, CaseKey(*c), c.ID),
+			key(kindCaseKey, evidence.CaptureKey(c.SessionID, c.Signature, c.Kind), c.ID),
 		}
 		for i, s := range c.Signature {
 			if !slices.Contains(c.Signature[:i], s) {
@@ -23,12 +22,6 @@ var cases = &table[evidence.Case]{
 		}
 		return keys
 	},
-}
-
-// CaseKey is what makes two captures the same case: session, sorted signature, kind.
-func CaseKey(c evidence.Case) string {
-	sig := slices.Sorted(slices.Values(c.Signature))
-	return c.SessionID + "|" + strings.Join(sig, ",") + "|" + string(c.Kind)
 }
 
 // PutCase stores a case.
@@ -57,7 +50,7 @@ func (tx *Tx) CasesBySignature(signature string) ([]evidence.Case, error) {
 	return collect(tx, cases, scan{prefix: key(kindCaseSig, signature)}, 0)
 }
 
-// CaseByKey returns the case with the dedup key (see CaseKey).
+// CaseByKey returns the case with the dedup key (see evidence.CaptureKey).
 func (tx *Tx) CaseByKey(caseKey string) (evidence.Case, bool, error) {
 	list, err := collect(tx, cases, scan{prefix: key(kindCaseKey, caseKey)}, 1)
 	if err != nil || len(list) == 0 {

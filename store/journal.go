@@ -83,6 +83,11 @@ func (f EventFilter) match(e *event.Event) bool {
 		(f.RunID == "" || f.RunID == e.RunID)
 }
 
+// beyondTypes reports that something else than the types is selected by.
+func (f EventFilter) beyondTypes() bool {
+	return f.SessionID != "" || f.NoticeID != "" || f.EpisodeID != "" || f.RuleID != "" || f.CaseID != "" || f.RunID != ""
+}
+
 // Events returns the events with a sequence above after, oldest first, at most limit
 // of them (0 = all). A session or types in the filter are found by their index.
 func (tx *Tx) Events(after uint64, limit int, f EventFilter) ([]event.Event, error) {
@@ -99,7 +104,11 @@ func (tx *Tx) Events(after uint64, limit int, f EventFilter) ([]event.Event, err
 			prefix := key(kindEventSession, f.SessionID)
 			return walk(tx, events, scan{prefix: prefix, from: u64(slices.Clone(prefix), after+1)}, take)
 		case len(f.Types) > 0:
-			seqs, err := tx.typeSeqs(f.Types, after, limit, false)
+			bound := limit
+			if f.beyondTypes() {
+				bound = 0
+			}
+			seqs, err := tx.typeSeqs(f.Types, after, bound, false)
 			if err != nil {
 				return err
 			}
@@ -122,8 +131,8 @@ func (tx *Tx) Events(after uint64, limit int, f EventFilter) ([]event.Event, err
 	return out, nil
 }
 
-// typeSeqs merges the type indexes. The other fields of a filter are matched later, so
-// the limit can be used only when there are none; it then bounds each type's share.
+// typeSeqs merges the type indexes, at most limit sequences of each (0 = all). A caller
+// that goes on to match other fields cannot use a limit here.
 func (tx *Tx) typeSeqs(types []event.Type, after uint64, limit int, newest bool) ([]uint64, error) {
 	var seqs []uint64
 	for i, t := range types {

@@ -129,6 +129,9 @@ func (v *server) serve(c net.Conn) {
 			return
 		}
 		ans, reply, err := p.answer(op, body)
+		if err == errHangUp {
+			return
+		}
 		if err != nil {
 			ans, reply = ansError, []byte(err.Error())
 		}
@@ -138,6 +141,10 @@ func (v *server) serve(c net.Conn) {
 		}
 	}
 }
+
+// errHangUp ends a connection without an answer: to the client the owner is gone,
+// and it looks for the next one.
+var errHangUp = errors.New("the owner is closing the store")
 
 // peer is one connection's state: its snapshot, if it has begun one.
 type peer struct {
@@ -174,7 +181,7 @@ func (p *peer) answer(op byte, body []byte) (ans byte, reply []byte, err error) 
 		defer cancel()
 		_ = p.v.s.tail.wait(ctx, after) // the answer tells whether there is more
 		if p.v.ctx.Err() != nil {
-			return 0, nil, errors.New("the owner is closing the store")
+			return 0, nil, errHangUp
 		}
 		return ansSeq, u64(nil, p.v.s.tail.last()), nil
 	}
