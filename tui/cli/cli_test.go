@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,6 +31,12 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("VISE_TEST_DEMO", filepath.Join(root, "testdata", "demo"))
