@@ -1,0 +1,116 @@
+// Package action is the one list of everything a person can do in the workbench.
+// Keys, palette, help, footer and `vise keys` are views of it, so that none of
+// them can know something the others do not.
+package action
+
+// ID names an action: in key files, in the palette and in tests.
+type ID string
+
+// The actions. The names are stable: people write them into key files.
+const (
+	Up        ID = "move.up"
+	Down      ID = "move.down"
+	Left      ID = "move.left"
+	Right     ID = "move.right"
+	PageUp    ID = "move.page_up"
+	PageDown  ID = "move.page_down"
+	Home      ID = "move.home"
+	End       ID = "move.end"
+	Into      ID = "move.into"
+	Out       ID = "move.out"
+	Escape    ID = "move.escape"
+	Toggle    ID = "pane.toggle"
+	FocusNext ID = "focus.next"
+	FocusPrev ID = "focus.previous"
+	Focus1    ID = "focus.1"
+	Focus2    ID = "focus.2"
+	Focus3    ID = "focus.3"
+	Focus4    ID = "focus.4"
+	Focus5    ID = "focus.5"
+	Focus6    ID = "focus.6"
+	Focus7    ID = "focus.7"
+	Focus8    ID = "focus.8"
+	Focus9    ID = "focus.9"
+
+	ViewDebug    ID = "view.debug"
+	ViewRepair   ID = "view.repair"
+	ViewEvidence ID = "view.evidence"
+	Zoom         ID = "view.zoom"
+	Redraw       ID = "view.redraw"
+	Themes       ID = "view.themes"
+
+	Replay      ID = "run.replay"
+	Step        ID = "run.step"
+	Continue    ID = "run.continue"
+	Cancel      ID = "run.cancel"
+	Validate    ID = "run.validate"
+	ValidateOne ID = "run.validate_rule"
+	Back        ID = "time.back"
+	Forward     ID = "time.forward"
+	NextProblem ID = "time.next_problem"
+	PrevProblem ID = "time.previous_problem"
+	Breakpoint  ID = "run.breakpoint"
+
+	Search ID = "find.search"
+	Filter ID = "find.filter"
+
+	Copy        ID = "copy.item"
+	CopyCommand ID = "copy.command"
+	CopyLink    ID = "copy.link"
+	Undo        ID = "edit.undo"
+
+	// Resume lets repair go on after it asked for a person (pane Attention).
+	Resume ID = "notice.resume"
+	// Acknowledge closes the notice under the cursor on a person's word.
+	Acknowledge ID = "notice.acknowledge"
+	// Protect makes the session in scope a case that rules must not break.
+	Protect ID = "case.protect"
+	// Retire and Restore move the rule under the cursor.
+	Retire  ID = "rule.retire"
+	Restore ID = "rule.restore"
+
+	Palette ID = "help.palette"
+	Help    ID = "help.keys"
+	Quit    ID = "quit"
+)
+
+// Scope says where an action belongs; keys of a narrower scope win.
+type Scope string
+
+// From the narrowest to the widest.
+const (
+	Pane   Scope = "pane"   // what it does depends on the pane with the focus
+	View   Scope = "view"   // what it does depends on the view
+	Global Scope = "global" // the same everywhere
+)
+
+// Action is one thing a person can do.
+type Action struct {
+	ID    ID     `json:"id"`
+	Title string `json:"title"`
+	// Short is the word in the footer; "" = not in the footer.
+	Short string `json:"-"`
+	Group string `json:"group"`
+	Scope Scope  `json:"scope"`
+	// Panes restricts a pane action to panes by name; empty = all.
+	Panes []string `json:"panes,omitempty"`
+	// Keys in Bubble Tea's notation, the main one first.
+	Keys []string `json:"keys"`
+	// Arg names the argument that the palette takes after the action's title.
+	Arg string `json:"arg,omitempty"`
+	// Rank orders the footer, 1 first; 0 = not in the footer.
+	Rank int `json:"-"`
+}
+
+// For reports whether the action belongs to the pane.
+func (a Action) For(pane string) bool {
+	if len(a.Panes) == 0 {
+		return true
+	}
+	for _, p := range a.Panes {
+		if p == pane {
+			return true
+		}
+	}
+	return false
+}

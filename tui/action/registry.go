@@ -1,0 +1,134 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Registry is a checked list of actions.
+type Registry struct {
+	list  []Action
+	byID  map[ID]int
+	byKey map[string][]int
+}
+
+// Default returns the registry of the workbench.
+func Default() *Registry {
+	r, err := New(defaults)
+	if err != nil {
+		panic(err) // the list is compiled in and checked by a test
+	}
+	return r
+}
+
+// New checks that ids are unique, that nothing without a key is left out of the
+// palette, and that no key means two things in one place.
+func New(list []Action) (*Registry, error) {
+	r := &Registry{list: slices.Clone(list), byID: map[ID]int{}, byKey: map[string][]int{}}
+	var errs []error
+	for i, a := range r.list {
+		if a.ID == "" || a.Title == "" || a.Group == "" || a.Scope == "" {
+			errs = append(errs, fmt.Errorf("action %d (%q): id, title, group and scope are required", i, a.ID))
+		}
+		if _, dup := r.byID[a.ID]; dup {
+			errs = append(errs, fmt.Errorf("action %q is listed twice", a.ID))
+		}
+		r.byID[a.ID] = i
+		for _, k := range a.Keys {
+			if why := reserved[k]; why != "" {
+				errs = append(errs, fmt.Errorf("action %q: key %q is %s", a.ID, k, why))
+			}
+			for _, j := range r.byKey[k] {
+				if b := r.list[j]; clash(a, b) {
+					errs = append(errs, fmt.Errorf("key %q means both %q and %q", k, b.ID, a.ID))
+				}
+			}
+			r.byKey[k] = append(r.byKey[k], i)
+		}
+	}
+	return r, errors.Join(errs...)
+}
+
+// clash reports whether two actions could be meant by one key at one place. A
+// narrower scope hides a wider one, which is no clash.
+func clash(a, b Action) bool {
+	if a.Scope != b.Scope {
+		return false
+	}
+	if a.Scope != Pane || len(a.Panes) == 0 || len(b.Panes) == 0 {
+		// A restricted pane action hides an unrestricted one.
+		return a.Scope != Pane || len(a.Panes) == 0 && len(b.Panes) == 0
+	}
+	return slices.ContainsFunc(a.Panes, func(p string) bool { return slices.Contains(b.Panes, p) })
+}
+
+// reserved are keys that multiplexers, terminals or line editors take.
+var reserved = map[string]string{
+	"ctrl+b": "the prefix of tmux", "ctrl+a": "the prefix of screen", "ctrl+g": "the lock key of zellij",
+	"ctrl+s": "flow control", "ctrl+q": "flow control", "ctrl+z": "suspend", "ctrl+i": "tab in most terminals",
+	"ctrl+m": "enter in most terminals", "ctrl+j": "enter in some terminals", "ctrl+h": "backspace in some terminals",
+}
+
+// All lists the actions in the order of help.
+func (r *Registry) All() []Action { return r.list }
+
+// Action returns the action of that id.
+func (r *Registry) Action(id ID) (Action, bool) {
+	i, ok := r.byID[id]
+	if !ok {
+		return Action{}, false
+	}
+	return r.list[i], true
+}
+
+// Lookup returns what a key means while the pane has the focus.
+func (r *Registry) Lookup(key, pane string) (Action, bool) {
+	best, found := Action{}, false
+	for _, i := range r.byKey[key] {
+		a := r.list[i]
+		if a.Scope == Pane && !a.For(pane) {
+			continue
+		}
+		if !found || narrower(a, best) {
+			best, found = a, true
+		}
+	}
+	return best, found
+}
+
+func narrower(a, b Action) bool {
+	rank := map[Scope]int{Pane: 0, View: 1, Global: 2}
+	if a.Scope != b.Scope {
+		return rank[a.Scope] < rank[b.Scope]
+	}
+	return len(a.Panes) > 0 && len(b.Panes) == 0
+}
+
+// Footer lists the actions that the footer names while the pane has the focus, in
+// their order.
+func (r *Registry) Footer(pane string) []Action {
+	var out []Action
+	for _, a := range r.list {
+		if a.Rank > 0 && (a.Scope != Pane || a.For(pane)) {
+			out = append(out, a)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Action) int { return a.Rank - b.Rank })
+	return out
+}
+
+// KeyName is a key as help and footer write it.
+func KeyName(key string) string {
+	switch key {
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	}
+	return key
+}

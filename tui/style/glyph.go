@@ -1,0 +1,89 @@
+package style
+
+// Glyphs are the marks the program draws. Every mark has a word beside it
+// somewhere: a state is never only a colour or only a sign.
+type Glyphs struct {
+	Ellipsis string
+	Dot      string // separator within a line
+	Pointer  string // the row that is selected
+	Pass     string
+	Fail     string
+	Neutral  string
+	Busy     string // something is going on
+	Held     string // waits for a step
+	Alert    string
+	Stall    string // gate marks
+	Regress  string
+	Fired    string // a notice fired here
+	Up, Down string
+	Open     string // folded and unfolded parts of a tree
+	Shut     string
+	Arrow    string // leads to
+	Active   string // rule states
+	Trial    string
+	Retired  string
+	BarFull  string
+	BarEmpty string
+	BarEnds  [2]string
+	Sparks   []string // lowest to highest
+	Box      Box
+	Tree     [3]string // branch, last branch, line
+}
+
+// Box are the lines of pane borders.
+type Box struct {
+	H, V                       string
+	TopLeft, TopRight          string
+	BottomLeft, BottomRight    string
+	TeeLeft, TeeRight, TeeDown string
+	Thumb                      string // the scroll bar's handle on the right border
+}
+
+// Unicode is the set for terminals with UTF-8. All of them are one cell wide in
+// every width method.
+var Unicode = Glyphs{
+	Ellipsis: "…", Dot: "·", Pointer: "▸", Pass: "✓", Fail: "✕", Neutral: "–", Busy: "●", Held: "◼", Alert: "!",
+	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→",
+	Active: "●", Trial: "○", Retired: "×", BarFull: "█", BarEmpty: " ", BarEnds: [2]string{"▕", "▏"},
+	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	Box: Box{H: "─", V: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
+		TeeLeft: "├", TeeRight: "┤", TeeDown: "┬", Thumb: "┃"},
+	Tree: [3]string{"├ ", "└ ", "│ "},
+}
+
+// ASCII is the set for everything else.
+var ASCII = Glyphs{
+	Ellipsis: "~", Dot: "-", Pointer: ">", Pass: "+", Fail: "x", Neutral: "-", Busy: "*", Held: "#", Alert: "!",
+	Stall: "v", Regress: "<", Fired: "!", Up: "^", Down: "v", Open: "v", Shut: ">", Arrow: ">",
+	Active: "*", Trial: "o", Retired: "x", BarFull: "#", BarEmpty: " ", BarEnds: [2]string{"[", "]"},
+	Sparks: []string{"_", ".", "-", "=", "+", "*", "#", "#"},
+	Box: Box{H: "-", V: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
+		TeeLeft: "+", TeeRight: "+", TeeDown: "+", Thumb: "#"},
+	Tree: [3]string{"|-", "`-", "| "},
+}
+
+// Sparkline draws values of [0,1], one cell each; nil is a gap.
+func (g Glyphs) Sparkline(values []*float64) string {
+	var b []byte
+	for _, v := range values {
+		if v == nil {
+			b = append(b, ' ')
+			continue
+		}
+		i := int(*v * float64(len(g.Sparks)))
+		b = append(b, g.Sparks[max(0, min(i, len(g.Sparks)-1))]...)
+	}
+	return string(b)
+}
+
+// Bar draws a fraction of [0,1] in w cells without its ends.
+func (g Glyphs) Bar(fraction float64, w int) (full, empty string) {
+	n := max(0, min(int(fraction*float64(w)+0.5), w))
+	for range n {
+		full += g.BarFull
+	}
+	for range w - n {
+		empty += g.BarEmpty
+	}
+	return full, empty
+}
