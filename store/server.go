@@ -83,12 +83,16 @@ func (v *server) accept() {
 			continue
 		}
 		v.mu.Lock()
-		refuse := len(v.conns) >= maxClients || v.ctx.Err() != nil
-		if !refuse {
+		closing, full := v.ctx.Err() != nil, len(v.conns) >= maxClients
+		if !closing && !full {
 			v.conns[c] = true
 		}
 		v.mu.Unlock()
-		if refuse {
+		if closing {
+			_ = c.Close()
+			return
+		}
+		if full {
 			_ = c.SetDeadline(time.Now().Add(time.Second))
 			_ = writeFrame(c, ansError, []byte("the owner has too many readers: try again"))
 			_ = c.Close()

@@ -202,7 +202,9 @@ func TestSessionsWindow(t *testing.T) {
 		return nil
 	})
 	// Storing a head again keeps its place.
-	update(t, s, func(tx *Tx) error { return tx.PutSession(trace.Session{ID: "s4", Origin: trace.Recorded, Title: "again"}) })
+	update(t, s, func(tx *Tx) error {
+		return tx.PutSession(trace.Session{ID: "s4", Origin: trace.Recorded, Title: "again"})
+	})
 	tests := []struct {
 		w    Window
 		want string
