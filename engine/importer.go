@@ -106,10 +106,32 @@ func (im *Importer) End(s trace.Session) error {
 		return nil
 	}
 	s = im.h.withHints(s)
-	if err := im.h.store.Bulk(im.ctx, func(tx *store.Tx) error { return tx.PutSession(s) }); err != nil {
+	if err := im.h.store.Bulk(im.ctx, func(tx *store.Tx) error {
+		if im.prior.ID != "" {
+			if err := im.forgetOld(tx); err != nil {
+				return err
+			}
+		}
+		return tx.PutSession(s)
+	}); err != nil {
 		return fmt.Errorf("engine: import session %s: %w", s.ID, err)
 	}
 	return nil
+}
+
+// forgetOld removes what a rewritten recording no longer holds, and lets its
+// turns be scored anew: the old scores are about other content.
+func (im *Importer) forgetOld(tx *store.Tx) error {
+	rest, err := tx.TurnHeads(im.head.ID, im.turns, 0)
+	if err != nil {
+		return err
+	}
+	for _, t := range rest {
+		if err := tx.DeleteTurn(im.head.ID, t.Index); err != nil {
+			return err
+		}
+	}
+	return tx.DeleteState(stateName(im.head.ID))
 }
 
 // Finish makes everything durable and journals what was imported.

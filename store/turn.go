@@ -306,3 +306,27 @@ func records[T any](tx *Tx, t *table[T], s scan, limit int) ([]T, error) {
 	}
 	return out, nil
 }
+
+// DeleteTurn removes one turn with its spans and its report and brings the session's
+// counts up to date. It is no error when there is none.
+func (tx *Tx) DeleteTurn(session string, index int) error {
+	const op = "delete turn"
+	if err := tx.writable(); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	k := turnKey(session, index)
+	r, found, err := load(tx, turns, k)
+	if err != nil {
+		return tx.fail(op, err)
+	}
+	if !found {
+		return nil
+	}
+	if err := tx.removeTurn(k); err != nil {
+		return err
+	}
+	if err := remove(tx, reports, reports.key(&score.Report{SessionID: session, TurnIndex: index})); err != nil {
+		return err
+	}
+	return tx.addCounts(session, r.Counts, trace.Counts{})
+}
