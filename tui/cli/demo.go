@@ -127,16 +127,16 @@ func (a *app) runDemo(cmd *cobra.Command, dir string) error {
 		if err != nil {
 			return err
 		}
-		a.note("1 · the agent is run on a recorded session and fails; the repair agent writes one candidate rule")
+		h.heading(a, "1 · the agent is run on a recorded session and fails; the repair agent writes one candidate rule")
 		first, err := a.demoRun(ctx, h, head, inputs, 0)
 		if err != nil {
 			return err
 		}
-		a.note("2 · validation replays the captured failure with only that rule visible")
+		h.heading(a, "2 · validation replays the captured failure with only that rule visible")
 		if _, err := h.ValidateUntilIdle(ctx); err != nil {
 			return err
 		}
-		a.note("3 · the agent is run again on the same session")
+		h.heading(a, "3 · the agent is run again on the same session")
 		second, err := a.demoRun(ctx, h, head, inputs, 1)
 		if err != nil {
 			return err
@@ -187,6 +187,13 @@ type demoResult struct {
 	Kept   string    `json:"kept,omitempty"`
 }
 
+// heading prints a line for people between the events, in its place.
+func (h *harness) heading(a *app, text string) {
+	if err := h.narrator.flush(); err == nil {
+		a.out.printf("\n%s", text)
+	}
+}
+
 // demoEnd tells what happened, and fails when the demo did not show what it is for.
 func (a *app) demoEnd(h *harness, dir string, before, after int) error {
 	var active []rule.Rule
@@ -207,6 +214,9 @@ func (a *app) demoEnd(h *harness, dir string, before, after int) error {
 	r := demoResult{Before: before, After: after, Rule: active[0]}
 	if _, err := os.Stat(filepath.Join(dir, "vise.toml")); err == nil {
 		r.Kept = dir
+	}
+	if err := h.narrator.flush(); err != nil {
+		return err
 	}
 	if a.json {
 		return a.out.object("vise.demo/1", r)

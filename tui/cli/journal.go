@@ -61,7 +61,7 @@ func (a *app) journalCmd() *cobra.Command {
 			if follow {
 				return s.Follow(ctx, after, print)
 			}
-			return a.eachEvent(s, after, print)
+			return eachEvent(s, after, print)
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing as events come")
@@ -71,7 +71,7 @@ func (a *app) journalCmd() *cobra.Command {
 }
 
 // eachEvent hands all stored events after a sequence number to fn, page by page.
-func (a *app) eachEvent(s *store.Store, after uint64, fn func(event.Event) error) error {
+func eachEvent(s *store.Store, after uint64, fn func(event.Event) error) error {
 	const page = 500
 	for {
 		var events []event.Event

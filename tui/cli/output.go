@@ -105,10 +105,14 @@ func (o *output) event(e event.Event) error {
 	return o.write([]byte(eventLine(e) + "\n"))
 }
 
-// eventLine is the one-line text form of an event: clock, type, ids, the rest by name.
+// eventLine is the one-line text form of an event: clock, type, then its sentence, or
+// ids and data by name.
 func eventLine(e event.Event) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %-28s", e.At.Local().Format("15:04:05.000"), e.Type)
+	if s := sentence(e); s != "" {
+		return b.String() + " " + s
+	}
 	id := func(name, v string) {
 		if v != "" {
 			fmt.Fprintf(&b, " %s=%s", name, show(v, 80))

@@ -106,6 +106,8 @@ type harness struct {
 	cfg    *config.Config
 	store  *store.Store
 	runner *replay.Runner
+	// narrator prints events as they come; nil when the command prints its own.
+	narrator *narrator
 }
 
 // withHarness opens the project as the store's owner, runs fn and closes
@@ -126,11 +128,13 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 
-	if n.narrate {
-		stop := a.narrate(ctx, bus, st)
-		defer func() { err = errors.Join(err, stop()) }()
-	}
 	h := &harness{cfg: cfg, store: st}
+	if n.narrate {
+		if h.narrator, err = a.narrate(ctx, bus, st); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, h.narrator.stop()) }()
+	}
 	a.reap(ctx, st)
 	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log, Artifacts: cfg.Path(cfg.Store.Path)}
 	if n.agent || n.mayAgent {
@@ -259,47 +263,4 @@ func (a *app) keyring(cfg *config.Config) config.Keyring {
 		cmd.Dir, cmd.Env = cfg.Root, a.env
 		return cmd.Output()
 	}}
-}
-
-// narrate prints every committed event until the returned function is called,
-// which waits until all of them are out.
-func (a *app) narrate(ctx context.Context, bus *event.Bus, st *store.Store) (stop func() error) {
-	var last uint64
-	// Start after what the journal already holds.
-	_ = st.View(func(tx *store.Tx) error {
-		if events, err := tx.LastEvents(1); err == nil && len(events) > 0 {
-			last = events[0].Seq
-		}
-		return nil
-	})
-	nctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan error, 1)
-	sub := bus.Subscribe(1024)
-	// The store is the truth: the bus only wakes us, so a burst loses nothing.
-	drain := func() error {
-		return a.eachEvent(st, last, func(e event.Event) error {
-			last = e.Seq
-			return a.out.event(e)
-		})
-	}
-	go func() {
-		for {
-			if _, err := sub.Next(nctx); err != nil {
-				done <- nil
-				return
-			}
-			if err := drain(); err != nil {
-				done <- err
-				return
-			}
-		}
-	}()
-	return func() error {
-		cancel()
-		sub.Close()
-		if err := <-done; err != nil {
-			return err
-		}
-		return drain()
-	}
 }

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"vise/engine/event"
+	"vise/store"
+)
+
+// narrator prints committed events in journal order while a command runs. The
+// store is the truth: the bus only wakes it, so a burst loses nothing.
+type narrator struct {
+	a      *app
+	store  *store.Store
+	sub    *event.Subscription
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu   sync.Mutex
+	last uint64 // sequence of the last event printed
+	err  error
+}
+
+// narrate starts a narrator behind what the journal already holds.
+func (a *app) narrate(ctx context.Context, bus *event.Bus, st *store.Store) (*narrator, error) {
+	last, err := lastSeq(st)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	n := &narrator{a: a, store: st, sub: bus.Subscribe(1024), cancel: cancel, done: make(chan struct{}), last: last}
+	go func() {
+		defer close(n.done)
+		for {
+			if _, err := n.sub.Next(ctx); err != nil {
+				return
+			}
+			if n.flush() != nil {
+				return
+			}
+		}
+	}()
+	return n, nil
+}
+
+// flush prints what has been committed until now.
+func (n *narrator) flush() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.err == nil {
+		n.err = eachEvent(n.store, n.last, func(e event.Event) error {
+			n.last = e.Seq
+			return n.a.out.event(e)
+		})
+	}
+	return n.err
+}
+
+// stop prints the rest and ends the narrator.
+func (n *narrator) stop() error {
+	n.cancel()
+	<-n.done
+	n.sub.Close()
+	return n.flush()
+}
+
+// sentence is what an event says to a person, without the clock and the type;
+// "" when there is no wording of its own for it.
+func sentence(e event.Event) string {
+	d := e.Data
+	text := func(key string) string {
+		if d[key] == nil {
+			return ""
+		}
+		return value(d[key])
+	}
+	words := func(key string) string { return show(fmt.Sprint(d[key]), 200) }
+	turn := ""
+	if e.TurnIndex != nil {
+		turn = fmt.Sprintf("turn %d", *e.TurnIndex)
+	}
+	switch e.Type {
+	case event.AgentStarted:
+		return fmt.Sprintf("%s runs %s · %s turns · session %s", words("agent"), words("replay_of"), text("turns"), e.SessionID)
+	case event.AgentExited:
+		if d["error"] != nil {
+			return fmt.Sprintf("%s · %s", words("reason"), words("error"))
+		}
+		return fmt.Sprintf("%s · %s turns", words("exit"), text("turns"))
+	case event.TurnReplayed:
+		return fmt.Sprintf("%s · %s model steps, %s calls, %s errors", turn, text("steps"), text("calls"), text("errors"))
+	case event.Notice:
+		return fmt.Sprintf("%s · %s · %s  (%s)", turn, words("severity"), words("summary"), e.NoticeID)
+	case event.Recovery:
+		return turn + " · nothing alerts any more"
+	case event.EvalsetCapture:
+		return fmt.Sprintf("%s · captured as %s", turn, e.CaseID)
+	case event.RepairStarted:
+		return fmt.Sprintf("%s · attempt %s with %s", e.EpisodeID, text("attempt"), words("model"))
+	case event.RepairModelTurn:
+		return fmt.Sprintf("model turn %s · %s tokens in, %s out · %s ms", text("turn"), text("input_tokens"), text("output_tokens"), text("ms"))
+	case event.RepairToolCall:
+		if d["ok"] != true {
+			return fmt.Sprintf("%s refused: %s", words("tool"), words("error"))
+		}
+		return words("tool")
+	case event.RepairCandidateAdded:
+		if d["created"] != true {
+			return "nothing new: covered by an existing rule"
+		}
+		return e.RuleID
+	case event.RepairNoticeResolved:
+		return fmt.Sprintf("%s %s", words("resolution"), e.NoticeID)
+	case event.RuleAdd:
+		return fmt.Sprintf("%s · candidate in %s, about %s", e.RuleID, words("scope"), words("metric"))
+	case event.RulePromote, event.RuleRetire:
+		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
+	case event.ValidationRoundStarted:
+		list, _ := d["queued"].([]any)
+		return fmt.Sprintf("%d candidates", len(list))
+	case event.ValidationCandidate:
+		return fmt.Sprintf("%s by %s", e.RuleID, words("validator"))
+	case event.ValidationReplayCase:
+		read := "the rule was read"
+		if d["read"] != true {
+			read = "the rule was not read"
+		}
+		return fmt.Sprintf("%s · %s %s · %s · %s", e.CaseID, words("kind"), words("status"), changes(d), read)
+	case event.ValidationVerdict:
+		return fmt.Sprintf("%s · %s by %s: %s", e.RuleID, words("outcome"), words("validator"), words("reason"))
+	case event.ValidationRoundEnded:
+		return fmt.Sprintf("%s promoted, %s retired, %s pending", text("promoted"), text("retired"), text("pending"))
+	}
+	if strings.HasPrefix(string(e.Type), "repair_") && d["status"] != nil {
+		return fmt.Sprintf("%s after %s turns, %s tool calls %s", words("status"), text("turns"), text("tool_calls"), text("error"))
+	}
+	return ""
+}
+
+// changes lists what a replay moved: "argument_correctness 0.27 → 1.00 (+0.73)".
+func changes(d map[string]any) string {
+	deltas, _ := d["deltas"].(map[string]any)
+	before, _ := d["baseline"].(map[string]any)
+	after, _ := d["scores"].(map[string]any)
+	var parts []string
+	for _, m := range slices.Sorted(maps.Keys(deltas)) {
+		if delta, _ := deltas[m].(float64); delta != 0 {
+			parts = append(parts, fmt.Sprintf("%s %.2f → %.2f", m, before[m], after[m]))
+		}
+	}
+	if len(parts) == 0 {
+		return "no score changed"
+	}
+	return strings.Join(parts, ", ")
+}
