@@ -1,0 +1,88 @@
+package vhs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// masked stands in a golden for what differs from run to run.
+const masked = "¤"
+
+// volatile is what differs from run to run: ids, times of day, measured
+// durations, process ids, the demo's folder.
+var volatile = regexp.MustCompile(strings.Join([]string{
+	`\b(?:run|[a-z])-01[0-9A-HJKMNP-TV-Z]{4,24}`, // ids that hold a time
+	`\be-[0-9a-f]{4,12}\b`,                       // episodes
+	`\b\d\d:\d\d(?::\d\d(?:\.\d+)?)?\b`,          // times of day
+	`\b\d+(?:\.\d+)? ?(?:µs|ms|s)\b`,             // durations
+	`\bpid[ =][0-9.e+]+`,
+	`vise-demo-\d+`,
+}, "|"))
+
+// mask replaces what is volatile in a row by marks of the same width.
+func mask(row string) string {
+	return volatile.ReplaceAllStringFunc(row, func(m string) string {
+		return strings.Repeat(masked, utf8.RuneCountInString(m))
+	})
+}
+
+var (
+	marks  = regexp.MustCompile(` *` + masked + `+ *`)
+	blanks = regexp.MustCompile(` +`)
+)
+
+// same is the form in which two masked rows are compared: a row that holds
+// something volatile may differ in the width of that and in the blanks that make
+// up for it; every other row must be equal cell by cell.
+func same(row string) string {
+	if !strings.Contains(row, masked) {
+		return row
+	}
+	return blanks.ReplaceAllString(marks.ReplaceAllString(row, " "+masked+" "), " ")
+}
+
+// Golden writes the recorded frames down, volatile parts masked: first line the
+// grid, then per frame a line "── name ──" and its rows.
+func (r *Result) Golden() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d x %d\n", r.Cols, r.Rows)
+	for _, f := range r.Frames {
+		if !f.Recorded {
+			continue
+		}
+		fmt.Fprintf(&b, "── %s ──\n", f.Name)
+		b.WriteString(screenText(f.Lines))
+	}
+	return b.String()
+}
+
+// screenText is a screen down to its last row that is not empty.
+func screenText(lines []string) string {
+	rows := make([]string, len(lines))
+	for i, l := range lines {
+		rows[i] = mask(l)
+	}
+	return strings.TrimRight(strings.Join(rows, "\n"), "\n") + "\n"
+}
+
+// Diff lists the rows in which two goldens differ beyond what is volatile; empty when they agree.
+func Diff(want, got string) string {
+	var b strings.Builder
+	x, y := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(x), len(y)) {
+		l, r := at(x, i), at(y, i)
+		if same(l) != same(r) {
+			fmt.Fprintf(&b, "%4d - %s\n     + %s\n", i+1, l, r)
+		}
+	}
+	return b.String()
+}
+
+func at(rows []string, i int) string {
+	if i < len(rows) {
+		return rows[i]
+	}
+	return ""
+}

@@ -1,0 +1,61 @@
+package vhs
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestMask(t *testing.T) {
+	for in, want := range map[string]string{
+		"rule r-01M8PC457WP2TPMPT44T3EH66T promoted": "rule ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤ promoted",
+		"e-849a07655427 turn 3/6":                    "¤¤¤¤¤¤¤¤¤¤¤¤¤¤ turn 3/6",
+		"  12 ms  1.2 s 40µs 12:04 14:00:46.547":     "  ¤¤¤¤¤  ¤¤¤¤¤ ¤¤¤¤ ¤¤¤¤¤ ¤¤¤¤¤¤¤¤¤¤¤¤",
+		"e-mail c-sharp 0.40 +1.00 3 sessions":       "e-mail c-sharp 0.40 +1.00 3 sessions",
+	} {
+		if got := mask(in); got != want {
+			t.Errorf("mask(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b string
+		same bool
+	}{
+		"other durations":          {"│ add   2 ms │", "│ add 112 ms │", true},
+		"left-aligned":             {"│ took 2 ms   │", "│ took 112 ms │", true},
+		"other text beside":        {"│ add   2 ms │", "│ sub 112 ms │", false},
+		"blanks count elsewhere":   {"│ add  │", "│ add   │", false},
+		"a row more":               {"a", "a\nb", false},
+		"measured against nothing": {"│ 2 ms │", "│      │", false},
+	} {
+		if d := Diff(mask(c.a), mask(c.b)); (d == "") != c.same {
+			t.Errorf("%s: diff %q, want equal %v", name, d, c.same)
+		}
+	}
+}
+
+func TestCrosscheck(t *testing.T) {
+	golden := "10 x 3\n── 01 WAIT Screen a ──\na 1 ms\n── 02 WAIT Screen b ──\nb\n"
+	block := func(screens ...string) string { return strings.Join(screens, blockEnd) + blockEnd }
+	for name, c := range map[string]struct{ golden, recording, want string }{
+		"all, in order":   {golden, block("> ", "a 25 ms \n\n", "a 25 ms", "b\n\n"), ""},
+		"one missing":     {golden, block("> ", "a 25 ms", "c"), `frame "02 WAIT Screen b"`},
+		"wrong order":     {golden, block("b", "a 25 ms"), `frame "02 WAIT Screen b"`},
+		"nothing in it":   {golden, "", `frame "01 WAIT Screen a"`},
+		"no golden":       {"10 x 3\n", block("a"), "holds no frames"},
+		"broken golden":   {"10 x 3\nrow\n", block("a"), "has no title"},
+		"nearest is told": {golden, block("a 25 ms", "b2"), "+ b2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := ""
+			if err := Crosscheck(mask(c.golden), c.recording); err != nil {
+				got = err.Error()
+			}
+			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
