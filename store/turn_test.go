@@ -32,12 +32,12 @@ func TestTurnRoundTrip(t *testing.T) {
 		}},
 		{"many spans", func(t *trace.Turn) { *t = turnOf(t.SessionID, t.Index, 5000) }},
 		{"a turn of many megabytes", func(t *trace.Turn) {
-			*t = turnOf(t.SessionID, t.Index, 300)
+			*t = turnOf(t.SessionID, t.Index, 100)
 			for i := range t.Spans {
 				// Hardly compressible, and under the size of a blob: the chunks carry it.
 				t.Spans[i].Output = noise(i, 15<<10)
 			}
-			t.Spans[0].Output = noise(-1, 12<<20)
+			t.Spans[0].Output = noise(-1, 3<<20)
 		}},
 	}
 	for _, tt := range tests {
@@ -139,7 +139,7 @@ func TestCountsFollowTheTurns(t *testing.T) {
 	check(trace.Counts{Turns: 2, Steps: 3, Calls: 3, Errors: 1})
 	put(turnOf("s", 0, 1)) // replaces
 	check(trace.Counts{Turns: 2, Steps: 2, Calls: 1, Errors: 0})
-	put(turnOf("s", 0, 100_000)) // replaces, large
+	put(turnOf("s", 0, 70*chunkSpans)) // replaces; more chunks than one transaction drops
 	put(turnOf("s", 0, 1))
 	check(trace.Counts{Turns: 2, Steps: 2, Calls: 1, Errors: 0})
 }
