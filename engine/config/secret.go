@@ -154,7 +154,7 @@ func (k Keyring) file(path string) (string, error) {
 
 func (k Keyring) command(ctx context.Context, arg string) (string, error) {
 	if k.Run == nil {
-		return "", errors.New("commands cannot be run here; use env: or file:")
+		return "", errors.New("commands cannot be run here; use an env: or a file: reference")
 	}
 	argv, err := commandWords(arg)
 	if err != nil {

@@ -146,15 +146,12 @@ func TestVectorsReplayValidator(t *testing.T) {
 			replayed = append(replayed, c.ID)
 		}
 		d := evidence.DecideReplay(r, replays, in.Config.margins.margins())
-		cases, failedCases := []any{}, []string{}
+		cases := []any{}
 		for _, c := range d.Verdict.Cases {
 			outcome := c.Status
 			switch c.Status {
 			case evidence.StatusImproved, evidence.StatusNoGain, evidence.StatusRegressed, evidence.StatusUnchanged:
 				outcome = "scored"
-			}
-			if outcome == "scored" && c.Kind == evidence.Failure {
-				failedCases = append(failedCases, c.CaseID)
 			}
 			cases = append(cases, map[string]any{"case_id": c.CaseID, "kind": c.Kind, "outcome": outcome,
 				"candidate_surfaced": surfaced[c.CaseID], "deltas": c.Deltas})

@@ -127,6 +127,7 @@ func (c *Client) request(q Request) openai.ChatCompletionRequest {
 	if fixed || c.provider == "openai" {
 		r.MaxCompletionTokens = q.MaxTokens
 	} else {
+		//lint:ignore SA1019 most compatible servers know only the older name
 		r.MaxTokens = q.MaxTokens
 	}
 	if q.Temperature != nil && !fixed {

@@ -70,7 +70,7 @@ func TestSuppressedAlertIsToldAfterTheStorm(t *testing.T) {
 	now := time.Unix(0, 0)
 	alert := []string{"breach:tool_correctness"}
 	_, breaker, _ = c.Step(a, breaker, "x", alert, now)
-	a, breaker, d = c.Step(a, breaker, "a", alert, now)
+	_, breaker, d = c.Step(a, breaker, "a", alert, now)
 	if d.Result != notice.Human || !breaker.Open {
 		t.Fatalf("the second notice must open the breaker: %+v", d)
 	}

@@ -93,11 +93,10 @@ func storeOptions(cfg *config.Config, bus *event.Bus) store.Options {
 
 // needs says what a command uses beside the store.
 type needs struct {
-	agent     bool // the agent subprocess; an error when none is configured
-	mayAgent  bool // the agent if one is configured
-	repair    bool // the repair agent if one is configured
-	narrate   bool // print committed events as they come
-	ephemeral bool // with narrate: also deltas and span progress
+	agent    bool // the agent subprocess; an error when none is configured
+	mayAgent bool // the agent if one is configured
+	repair   bool // the repair agent if one is configured
+	narrate  bool // print committed events as they come
 }
 
 // harness is an open project: store, engine and the world around them.
