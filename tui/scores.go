@@ -1,0 +1,511 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/event"
+	scoring "vise/engine/score"
+	"vise/store"
+	"vise/tui/action"
+	"vise/tui/style"
+	"vise/tui/vtext"
+)
+
+// scoresWindow is how many turns of a session the pane holds around the selected one.
+const scoresWindow = 400
+
+// scoresLooks bounds how often the pane looks for the report of a turn that ended
+// without an event of its own: evaluation raises events only when something is wrong.
+const (
+	scoresLooks = 40
+	scoresEvery = 150 * time.Millisecond
+)
+
+// scoresPane shows a row per metric over the turns of the session in scope, and
+// what the evaluator found in the selected turn.
+type scoresPane struct {
+	sheet
+	q       query[scoresData]
+	session string
+	turn    int
+	data    scoresData
+	metrics []string
+	cursor  int
+	found   *vtext.Text
+	owed    int // the turn whose report is awaited; -1 = none
+	looks   int
+}
+
+type scoresData struct {
+	session string
+	reports []scoring.Report
+	fired   map[int]string // turn → notice raised there
+	head    bool           // there are turns before the window
+}
+
+func newScores(ctx *Context) *scoresPane {
+	return &scoresPane{sheet: newSheet(ctx, PaneScores, "Scores"), q: query[scoresData]{pane: PaneScores, name: "reports"},
+		turn: NoTurn, owed: -1, found: vtext.New(ctx.Style.Width)}
+}
+
+// SetSize implements Pane.
+func (p *scoresPane) SetSize(w, h int) {
+	if p.resize(w, h) {
+		p.findings()
+	}
+}
+
+// Apply implements Pane.
+func (p *scoresPane) Apply(ctx *Context, c Change) tea.Cmd {
+	if p.restyle(ctx) {
+		p.found = vtext.New(ctx.Style.Width)
+		p.findings()
+	}
+	moved := p.turn != ctx.Scope.Turn
+	p.turn = ctx.Scope.Turn
+	if ctx.Scope.Session != p.session {
+		p.session, p.data, p.metrics, p.owed = ctx.Scope.Session, scoresData{}, nil, -1
+		p.findings()
+		if p.session == "" {
+			p.q.drop()
+			return nil
+		}
+		return p.ask(ctx)
+	}
+	if p.session == "" {
+		return nil
+	}
+	again := c.Reload
+	for _, e := range c.Of(p.session) {
+		switch e.Type {
+		case event.SpanProgress, event.RepairDelta, event.StepWaiting:
+		case event.TurnReplayed:
+			if e.TurnIndex != nil {
+				p.owed, p.looks = *e.TurnIndex, 0
+			}
+			again = true
+		default:
+			again = true
+		}
+	}
+	if moved {
+		p.findings()
+		again = again || !p.holds(p.turn)
+	}
+	if again {
+		return p.ask(ctx)
+	}
+	return nil
+}
+
+func (p *scoresPane) holds(turn int) bool {
+	return turn == NoTurn || len(p.data.reports) == 0 || turn >= p.data.reports[0].TurnIndex
+}
+
+func (p *scoresPane) ask(ctx *Context) tea.Cmd {
+	session, turn := p.session, p.turn
+	return p.q.ask(ctx, func(tx *store.Tx) (scoresData, error) {
+		d := scoresData{session: session, fired: map[int]string{}}
+		from := 0
+		if turn > scoresWindow/2 {
+			from = turn - scoresWindow/2
+		}
+		var err error
+		if d.reports, err = tx.Reports(session, from, scoresWindow); err != nil {
+			return d, err
+		}
+		d.head = from > 0
+		// Without a selected turn the newest matter.
+		for turn == NoTurn && len(d.reports) == scoresWindow {
+			next, err := tx.Reports(session, d.reports[scoresWindow-1].TurnIndex+1, scoresWindow)
+			if err != nil {
+				return d, err
+			}
+			if len(next) == 0 {
+				break
+			}
+			keep := slices.Concat(d.reports, next)
+			d.reports, d.head = keep[max(0, len(keep)-scoresWindow):], true
+		}
+		events, err := tx.Events(0, 1000, store.EventFilter{SessionID: session, Types: []event.Type{event.Notice}})
+		for _, e := range events {
+			if e.TurnIndex != nil {
+				d.fired[*e.TurnIndex] = e.NoticeID
+			}
+		}
+		return d, err
+	})
+}
+
+// Take implements Pane.
+func (p *scoresPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	if w, ok := msg.(wake); ok && w.pane == PaneScores {
+		if p.owed < 0 || p.session == "" {
+			return true, nil
+		}
+		return true, p.ask(ctx)
+	}
+	d, err, fresh, mine := p.q.take(msg)
+	if !mine || !fresh || err != nil || d.session != p.session {
+		return mine, failed(err, "read scores")
+	}
+	p.data = d
+	p.metrics = p.metrics[:0]
+	for _, m := range scoring.Metrics() {
+		if slices.ContainsFunc(d.reports, func(r scoring.Report) bool { _, ok := scoreOf(r, m); return ok }) {
+			p.metrics = append(p.metrics, m)
+		}
+	}
+	p.cursor = max(0, min(p.cursor, len(p.metrics)-1))
+	p.findings()
+	if p.owed >= 0 {
+		if slices.ContainsFunc(d.reports, func(r scoring.Report) bool { return r.TurnIndex == p.owed }) || p.looks == scoresLooks {
+			p.owed = -1
+			return true, nil
+		}
+		p.looks++
+		return true, later(PaneScores, "report", scoresEvery)
+	}
+	return true, nil
+}
+
+func scoreOf(r scoring.Report, metric string) (scoring.Score, bool) {
+	for _, s := range r.Scores {
+		if s.Metric == metric {
+			return s, true
+		}
+	}
+	return scoring.Score{}, false
+}
+
+// current is the report of the selected turn, the newest without one; i is its place.
+func (p *scoresPane) current() (r scoring.Report, i int) {
+	reports := p.data.reports
+	if p.turn == NoTurn {
+		if len(reports) == 0 {
+			return r, -1
+		}
+		return reports[len(reports)-1], len(reports) - 1
+	}
+	for i, r := range reports {
+		if r.TurnIndex == p.turn {
+			return r, i
+		}
+	}
+	return r, -1
+}
+
+// headRows is how many rows the metrics take.
+func (p *scoresPane) headRows() int { return min(p.h, 1+len(p.metrics)+1) }
+
+// findings lays out what was found in the selected turn.
+func (p *scoresPane) findings() {
+	p.bump()
+	r, i := p.current()
+	p.found.SetSize(p.w, max(0, p.h-p.headRows()-1))
+	var rows []string
+	badge := ""
+	if i >= 0 {
+		badge = "turn " + turnName(r.TurnIndex)
+		for _, m := range p.metrics {
+			s, ok := scoreOf(r, m)
+			if !ok || len(s.Reasons) == 0 {
+				continue
+			}
+			rows = append(rows, p.line().Put(style.Heading, m).String())
+			for _, reason := range slices.Compact(slices.Clone(s.Reasons)) {
+				severity, text, ok := strings.Cut(reason, ": ")
+				if !ok {
+					severity, text = "", reason
+				}
+				rows = append(rows, p.finding(severity, text)...)
+			}
+		}
+		if len(rows) == 0 {
+			rows = p.wrapped(style.Dim, "nothing found in this turn", 1, 0, 0)
+		}
+	}
+	p.found.Set(ready(rows))
+	p.found.Home()
+	p.label(badge)
+}
+
+func (p *scoresPane) finding(severity, text string) []string {
+	role := style.Dim
+	switch severity {
+	case "fault":
+		role = style.Bad
+	case "sign":
+		role = style.Warn
+	}
+	const indent = 10
+	if p.w < 30 {
+		return p.wrapped(role, severity+" "+text, 1, 0, 4)
+	}
+	rows := p.wrapped(style.Text, text, indent, 0, 4)
+	if len(rows) > 0 {
+		first := vtext.Wrap(p.style.Clean(text), max(1, p.w-indent), 0, p.style.Width)[0]
+		rows[0] = p.line().Space(2).Cell(role, severity, indent-2).Put(style.Text, first).String()
+	}
+	return rows
+}
+
+// Rows implements Pane.
+func (p *scoresPane) Rows() []string { return p.paint(p.draw) }
+
+func (p *scoresPane) draw() []string {
+	switch {
+	case p.session == "":
+		return p.hint("No session is selected.", "Choose one in Sessions.")
+	case len(p.metrics) == 0:
+		return p.hint("No scores yet.", "Turns are scored when a session is replayed: r replays it through the agent; headless: vise replay SESSION")
+	}
+	c := p.columns()
+	r, at := p.current()
+	first := max(0, len(p.data.reports)-c.spark)
+	if at >= 0 && at < first {
+		first = at
+	}
+	shown := p.data.reports[first:min(len(p.data.reports), first+c.spark)]
+	rows := []string{p.header(c, shown)}
+	for i, m := range p.metrics {
+		rows = append(rows, p.metric(c, m, i, r, at, first, shown))
+	}
+	rows = append(rows, p.gates(c, at, first, shown))
+	if len(rows) < p.h-1 {
+		rows = append(rows, p.rule("found"))
+		rows = append(rows, p.found.Rows()...)
+	}
+	return rows
+}
+
+type scoreColumns struct{ name, spark, value, change, mark int }
+
+func (p *scoresPane) columns() scoreColumns {
+	c := scoreColumns{name: 21, value: 5, change: 7, mark: 13}
+	switch {
+	case p.w < 34:
+		c.name, c.change, c.mark = 12, 0, 2
+	case p.w < 54:
+		c.name, c.change, c.mark = 16, 0, 9
+	}
+	c.spark = max(1, p.w-c.name-c.value-c.change-c.mark-4)
+	return c
+}
+
+func (p *scoresPane) header(c scoreColumns, shown []scoring.Report) string {
+	span := ""
+	if len(shown) > 0 {
+		span = fmt.Sprintf("turns %s-%s", turnName(shown[0].TurnIndex), turnName(shown[len(shown)-1].TurnIndex))
+	}
+	row := p.line().Cell(style.Heading, "metric", c.name).Space(1).Cell(style.Heading, span, c.spark).Space(1).
+		Right(style.Heading, "value", c.value)
+	if c.change > 0 {
+		row.Right(style.Heading, "change", c.change)
+	}
+	return row.Space(1).Put(style.Heading, "gate").String()
+}
+
+func (p *scoresPane) metric(c scoreColumns, m string, i int, r scoring.Report, at, first int, shown []scoring.Report) string {
+	ground := p.ground(i == p.cursor)
+	row := p.style.Row(p.w, ground).Cell(style.Text, m, c.name).Space(1)
+	for j, rep := range shown {
+		s, ok := scoreOf(rep, m)
+		mark, role := " ", style.Spark
+		if ok && s.Value != nil {
+			mark = p.style.Glyphs.Sparkline([]*float64{s.Value})
+			if below(s) {
+				role = style.Bad
+			}
+		}
+		on := ground
+		if first+j == at {
+			on = style.Match
+		}
+		row.PutOn(role, on, mark)
+	}
+	row.Space(c.spark - len(shown)).Space(1)
+	s, ok := scoreOf(r, m)
+	if at < 0 || !ok || s.Value == nil {
+		return row.Right(style.Faint, "-", c.value).String()
+	}
+	role := style.Number
+	if below(s) {
+		role = style.Bad
+	}
+	row.Right(role, two(*s.Value), c.value)
+	if c.change > 0 {
+		change := ""
+		if at > 0 {
+			if before, ok := scoreOf(p.data.reports[at-1], m); ok && before.Value != nil && *before.Value != *s.Value {
+				change = signed(*s.Value - *before.Value)
+			}
+		}
+		row.Right(changeRole(change), change, c.change)
+	}
+	word, role := p.mark(s)
+	return row.Space(1).Put(role, word).String()
+}
+
+func below(s scoring.Score) bool { return s.Value != nil && s.Tier < 3 && *s.Value < s.Threshold }
+
+// mark is the gate's word on a scoring.
+func (p *scoresPane) mark(s scoring.Score) (string, style.Role) {
+	g := p.style.Glyphs
+	switch {
+	case s.Regressed:
+		return g.Regress + " regression", style.Bad
+	case s.Stalled:
+		return g.Stall + " stall", style.Warn
+	case below(s):
+		return g.Alert + " breach", style.Bad
+	case s.Tier >= 3:
+		return "shown only", style.Faint
+	}
+	return g.Pass, style.Good
+}
+
+// gates is the row under the sparklines: where the gate fired and a notice was raised.
+func (p *scoresPane) gates(c scoreColumns, at, first int, shown []scoring.Report) string {
+	row := p.line().Cell(style.Dim, "gate, notice", c.name).Space(1)
+	g := p.style.Glyphs
+	for j, r := range shown {
+		mark, role := " ", style.Dim
+		for _, s := range r.Scores {
+			switch {
+			case s.Regressed:
+				mark, role = g.Regress, style.Bad
+			case s.Stalled && mark == " ":
+				mark, role = g.Stall, style.Warn
+			}
+		}
+		if p.data.fired[r.TurnIndex] != "" {
+			mark, role = g.Fired, style.Bad
+		}
+		on := style.Plain
+		if first+j == at {
+			on = style.Match
+		}
+		row.PutOn(role, on, mark)
+	}
+	row.Space(c.spark - len(shown)).Space(1)
+	if at >= 0 {
+		if id := p.data.fired[p.data.reports[at].TurnIndex]; id != "" {
+			row.Put(style.Bad, "notice "+tag(id))
+		}
+	}
+	return row.String()
+}
+
+// Do implements Pane: up and down choose a metric, left and right a turn.
+func (p *scoresPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
+	switch id {
+	case action.Up, action.Down, action.Home, action.End:
+		to := map[action.ID]int{action.Up: p.cursor - 1, action.Down: p.cursor + 1, action.Home: 0, action.End: len(p.metrics) - 1}[id]
+		p.choose(to)
+	case action.PageUp, action.PageDown:
+		p.found.Page(map[action.ID]int{action.PageUp: -1, action.PageDown: 1}[id])
+		p.bump()
+	case action.Left, action.Right:
+		_, i := p.current()
+		if i += map[action.ID]int{action.Left: -1, action.Right: 1}[id]; i >= 0 && i < len(p.data.reports) {
+			ctx.Scope.Turn = p.data.reports[i].TurnIndex
+		}
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func (p *scoresPane) choose(i int) {
+	p.cursor = max(0, min(i, len(p.metrics)-1))
+	if p.cursor < len(p.metrics) {
+		r, _ := p.current()
+		line := 0
+		for _, m := range p.metrics[:p.cursor] {
+			if s, ok := scoreOf(r, m); ok && len(s.Reasons) > 0 {
+				line++
+				for _, reason := range slices.Compact(slices.Clone(s.Reasons)) {
+					severity, text, _ := strings.Cut(reason, ": ")
+					line += len(p.finding(severity, text))
+				}
+			}
+		}
+		p.found.Home()
+		p.found.Scroll(line)
+	}
+	p.bump()
+}
+
+// Mouse implements Pane.
+func (p *scoresPane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
+	switch m := m.(type) {
+	case Wheel:
+		p.found.Scroll(m.N)
+		p.bump()
+	case tea.MouseClickMsg:
+		if y >= 1 && y <= len(p.metrics) {
+			p.choose(y - 1)
+		}
+	}
+	return nil
+}
+
+// Copy implements Pane.
+func (p *scoresPane) Copy() string {
+	r, i := p.current()
+	if i < 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, s := range r.Scores {
+		if s.Value == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "%s %s\n", s.Metric, two(*s.Value))
+		for _, reason := range s.Reasons {
+			b.WriteString("  " + reason + "\n")
+		}
+	}
+	return b.String()
+}
+
+// Headless implements Pane.
+func (p *scoresPane) Headless() string {
+	if p.session == "" {
+		return ""
+	}
+	return "vise sessions show " + p.session + " --json"
+}
+
+// JSON implements Pane: the reports of the turns in the window.
+func (p *scoresPane) JSON() any { return p.data.reports }
+
+// turnName is a turn as a person addresses it: SESSION:TURN of the commands.
+func turnName(i int) string { return strconv.Itoa(i) }
+
+func two(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+// signed is a change with its sign; what rounds to nothing has none.
+func signed(v float64) string {
+	if s := fmt.Sprintf("%+.2f", v); s != "+0.00" && s != "-0.00" {
+		return s
+	}
+	return "0.00"
+}
+
+func changeRole(change string) style.Role {
+	switch {
+	case strings.HasPrefix(change, "+"):
+		return style.Good
+	case strings.HasPrefix(change, "-"):
+		return style.Bad
+	}
+	return style.Dim
+}
