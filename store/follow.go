@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"vise/engine/event"
@@ -17,18 +18,25 @@ const followBatch = 512
 // or fn returns an error (returned as it is). In a remote view it waits in the
 // owner's process and survives a change of owner.
 func (s *Store) Follow(ctx context.Context, after uint64, fn func(event.Event) error) error {
+	var seen time.Time
 	for {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
 		var list []event.Event
 		end := after
+		// Where nobody owns the store, it is opened for a moment, but only after
+		// somebody has: a follower must not stand in the way of writers.
+		changed := s.db == nil && !s.ownedAt().Equal(seen)
 		err := s.view(func(tx *Tx) (err error) {
 			if list, err = tx.Events(after, followBatch, EventFilter{}); err == nil {
 				end, err = tx.LastSeq()
 			}
 			return err
-		}, false)
+		}, changed)
+		if s.db == nil && err == nil {
+			seen = s.ownedAt()
+		}
 		if err != nil && (s.db != nil || !errors.Is(err, errGone)) {
 			return err
 		}
@@ -49,6 +57,15 @@ func (s *Store) Follow(ctx context.Context, after uint64, fn func(event.Event) e
 			}
 		}
 	}
+}
+
+// ownedAt is when an owner last came or went; zero when none ever did.
+func (s *Store) ownedAt() time.Time {
+	info, err := os.Stat(ownerPath(s.o.Dir))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // wait returns when there may be events above after, or with the context's cause.

@@ -146,6 +146,25 @@ func OpenRead(ctx context.Context, o Options) (*Store, error) {
 	}
 }
 
+// OpenView opens the store for a long-lived reader, such as an MCP server or a
+// follower of the journal. It never keeps the store: each View goes through the
+// owner, or opens the store for the length of that call when there is none, so that
+// writers can come and go beside it.
+func OpenView(ctx context.Context, o Options) (*Store, error) {
+	o = o.withDefaults()
+	if o.InMemory {
+		return openDB(o, nil)
+	}
+	if err := o.prepareDir(); err != nil {
+		return nil, err
+	}
+	s := &Store{o: o}
+	if err := s.View(func(*Tx) error { return nil }); err != nil {
+		return nil, fmt.Errorf("open view: %w", err)
+	}
+	return s, nil
+}
+
 func (o Options) withDefaults() Options {
 	if o.MinFree == 0 {
 		o.MinFree = DefaultMinFree

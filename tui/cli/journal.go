@@ -19,7 +19,12 @@ func (a *app) journalCmd() *cobra.Command {
 				return usagef("--last %d: give a number of events, 0 for all", last)
 			}
 			ctx := cmd.Context()
-			s, err := a.openRead(ctx)
+			cfg, _, err := a.load()
+			if err != nil {
+				return err
+			}
+			// Following must not keep the store from those who write.
+			s, err := store.OpenView(ctx, storeOptions(cfg, nil))
 			if err != nil {
 				return err
 			}

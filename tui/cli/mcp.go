@@ -5,6 +5,7 @@ import (
 
 	"vise/engine/rule/tools"
 	"vise/replay/ruleserver"
+	"vise/store"
 )
 
 func (a *app) mcpCmd() *cobra.Command {
@@ -27,7 +28,8 @@ func (a *app) mcpCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.openRead(ctx)
+			// A server that an agent keeps running must not keep the store.
+			s, err := store.OpenView(ctx, storeOptions(cfg, nil))
 			if err != nil {
 				return err
 			}
