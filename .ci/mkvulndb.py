@@ -35,4 +35,4 @@ for path in sorted(glob.glob(source + "/data/osv/*.json")):
 write("index/db.json", {"modified": newest})
 write("index/vulns.json", entries)
 write("index/modules.json", [{"path": name, "vulns": list(v.values())} for name, v in sorted(modules.items())])
-print(len(entries), "entries, newest", newest)
+print(len(entries), "entries")

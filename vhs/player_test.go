@@ -76,12 +76,12 @@ Wait+Screen /d2one/
 
 // TestSleep: fast mode ends a Sleep once the screen is quiet, but not while the program still prints.
 func TestSleep(t *testing.T) {
-	tape := mustParse(t, `Type "for i in 1 2 3 4 5; do sleep 0.1; echo n$i; done"`+"\nEnter\nSleep 20s\nScreenshot x.png\n")
+	tape := mustParse(t, `Type "for i in {1..15}; do read -t 0.03 x; echo n$i; done"`+"\nEnter\nSleep 20s\nScreenshot x.png\n")
 	r, err := Play(t.Context(), tape, options(t, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(r.Frames[0].Lines, "\n"); !strings.Contains(got, "\nn5\n") {
+	if got := strings.Join(r.Frames[0].Lines, "\n"); !strings.Contains(got, "\nn15\n") {
 		t.Errorf("the Sleep ended while the program still printed:\n%s", got)
 	}
 	if r.Took > 10*time.Second && !*realtime {
