@@ -15,8 +15,10 @@ import (
 	"vise/engine/config"
 	"vise/engine/event"
 	"vise/engine/gate"
+	"vise/engine/guard"
 	"vise/engine/model"
 	"vise/engine/repair"
+	"vise/engine/score/local"
 	"vise/engine/trace"
 	"vise/engine/validate"
 	"vise/store"
@@ -47,6 +49,7 @@ type Harness struct {
 	store *store.Store
 	bus   *event.Bus
 	log   *slog.Logger
+	red   *guard.Redactor // masks what live runs say before it is stored
 	agent *repair.Agent
 	valid *validate.Validator
 
@@ -78,8 +81,12 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	red, err := guard.NewRedactor(guard.RedactOptions{Keys: o.Config.Redact.Keys, Values: o.Config.Redact.Values, Extra: o.Config.Redact.Extra})
+	if err != nil {
+		return nil, fmt.Errorf("engine: open: %w", err)
+	}
 	h := &Harness{
-		cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
+		red: red, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
 		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
 		lanes:   map[string]*lane{},
 		repairs: map[string]*running{},
@@ -103,6 +110,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	}
 	h.valid = &validate.Validator{
 		Store: o.Store, Score: h.scoreReplay, Replayer: o.Replayer, Agent: o.Agent,
+		Redactor: red, EvaluatedBy: local.Identity,
 		Config: validate.Config{
 			TrialMin: o.Config.Validate.TrialMinSessions, PromoteMargin: o.Config.Validate.PromoteMargin,
 			RegressMargin: o.Config.Validate.RegressMargin, ReplayTimeout: o.Config.Validate.ReplayTimeout,
@@ -185,6 +193,7 @@ func (h *Harness) EndSession(ctx context.Context, s trace.Session, e event.Event
 
 func (h *Harness) putSession(ctx context.Context, op string, s trace.Session, e event.Event) error {
 	s = h.withHints(s)
+	h.red.Session(&s)
 	if err := h.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.PutSession(s); err != nil {
 			return err

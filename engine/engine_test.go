@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -403,6 +404,28 @@ func TestObserveOnlyStoresNoNotice(t *testing.T) {
 	}
 	if p.RepairOn() {
 		t.Error("repair is on")
+	}
+}
+
+// TestLiveTurnsAreMasked: what an agent says is masked before it is stored, as
+// what a recording says is.
+func TestLiveTurnsAreMasked(t *testing.T) {
+	const secret = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+	p := open(t, nil)
+	p.begin("s", trace.Live)
+	turn := good("s", 0)
+	turn.Input = "use " + secret
+	turn.Spans[0].Output = `{"api_key":"` + secret + `"}`
+	p.end(turn)
+	p.view(func(tx *store.Tx) error {
+		got, _, err := tx.Turn("s", 0)
+		if raw := fmt.Sprint(got); strings.Contains(raw, secret) {
+			t.Errorf("stored: %s", raw)
+		}
+		return err
+	})
+	if turn.Spans[0].Output != `{"api_key":"`+secret+`"}` {
+		t.Error("the caller's turn was changed")
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"vise/engine/event"
 	"vise/engine/gate"
@@ -58,6 +59,8 @@ func (h *Harness) EndTurn(ctx context.Context, t trace.Turn) error {
 	if err := h.ctx.Err(); err != nil {
 		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, ErrClosed)
 	}
+	t.Spans = slices.Clone(t.Spans) // the caller's stay as they are
+	h.red.Turn(&t)
 	staged, err := h.store.StageTurn(ctx, t)
 	if err != nil {
 		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, err)

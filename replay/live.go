@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vise/engine/event"
+	"vise/engine/guard"
 	"vise/engine/trace"
 	"vise/replay/driver"
 )
@@ -60,7 +61,9 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	}
 	data := map[string]any{"turns": turns, "exit": out.exit.String()}
 	if err != nil {
-		data["error"] = bounded(err.Error(), 400)
+		// It may quote the agent's own last words.
+		text, _ := guard.DefaultRedactor().Text(err.Error())
+		data["error"] = bounded(text, 400)
 		data["reason"] = infrastructure(ctx, err)
 	}
 	// What was said before an interrupt still belongs to the session.

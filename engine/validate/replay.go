@@ -79,6 +79,13 @@ func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case
 	if err != nil {
 		return evidence.Replayed{}, fmt.Errorf("validate: rule %s: %w", r.ID, err)
 	}
+	if v.Redactor != nil {
+		v.Redactor.Session(&run.Session)
+		for i := range run.Turns {
+			v.Redactor.Turn(&run.Turns[i])
+		}
+		run.Error, _ = v.Redactor.Text(run.Error)
+	}
 	x := evidence.Replayed{Case: c, RunID: run.RunID, Read: slices.Contains(run.Read, r.ID), Infrastructure: run.Infrastructure,
 		Error: run.Error, Usage: run.Usage, ElapsedMS: run.Elapsed.Milliseconds(),
 		WaitTimedOut: v.Config.EnvWait > 0 && !run.Started && run.Infrastructure == "timeout"}

@@ -12,6 +12,7 @@ import (
 
 	"vise/engine/event"
 	"vise/engine/evidence"
+	"vise/engine/guard"
 	"vise/engine/rule"
 	"vise/engine/score"
 	"vise/engine/trace"
@@ -49,6 +50,8 @@ type Validator struct {
 	Config   Config
 	Replayer Replayer // nil: no agent, the forward trial decides
 	Score    Scorer
+	// Redactor masks what a replay says before it is stored or scored; nil masks nothing.
+	Redactor *guard.Redactor
 	// Agent and EvaluatedBy identify what a verdict rests on: scores of different
 	// identities are never compared.
 	Agent       string

@@ -233,83 +233,17 @@ func (r *Recorder) unique(id string) string {
 }
 
 func (r *Recorder) redactHead(s trace.Session) (trace.Session, int) {
-	n := 0
-	for _, p := range []*string{&s.Title, &s.System, &s.TaskSummary, &s.Agent} {
-		var k int
-		*p, k = r.red.Text(*p)
-		n += k
-	}
-	s.ScopeHints, n = r.redactHints(s.ScopeHints, n)
-	if len(s.Tools) > 0 {
-		tools := make([]trace.Tool, len(s.Tools))
-		for i, t := range s.Tools {
-			schema, k, err := r.red.Schema(t.Schema)
-			if err != nil {
-				schema = nil
-			}
-			tools[i] = trace.Tool{Name: t.Name, Schema: schema}
-			n += k
-		}
-		s.Tools = tools
-	}
-	s.Attrs, n = r.redactAttrs(s.Attrs, n)
+	n := r.red.Session(&s)
 	return s, n
 }
 
 func (r *Recorder) redactTurn(t *trace.Turn) {
-	n := 0
-	text := func(p *string) {
-		var k int
-		*p, k = r.red.Text(*p)
-		n += k
-	}
-	payload := func(p *string) {
-		var k int
-		*p, k = r.red.Payload(*p)
-		n += k
-	}
 	t.Input = Describe(t.Input)
-	text(&t.Input)
-	text(&t.TaskSummary)
-	t.ScopeHints, n = r.redactHints(t.ScopeHints, n)
-	if len(t.EndState) > 0 {
-		if out, k, err := r.red.JSON(t.EndState); err == nil {
-			t.EndState, n = out, n+k
-		} else {
-			t.EndState = nil
-		}
-	}
 	for i := range t.Spans {
 		s := &t.Spans[i]
 		s.Name, s.Input, s.Output = Cut(s.Name, maxName), Describe(s.Input), Describe(s.Output)
-		payload(&s.Input)
-		payload(&s.Output)
-		text(&s.Thought)
-		text(&s.Error)
-		s.Attrs, n = r.redactAttrs(s.Attrs, n)
 	}
-	r.sum.Masked += n
-}
-
-func (r *Recorder) redactHints(hints []trace.ScopeHint, n int) ([]trace.ScopeHint, int) {
-	if len(hints) == 0 {
-		return hints, n
-	}
-	out := make([]trace.ScopeHint, len(hints))
-	for i, h := range hints {
-		var k int
-		h.Description, k = r.red.Text(h.Description)
-		out[i], n = h, n+k
-	}
-	return out, n
-}
-
-func (r *Recorder) redactAttrs(attrs map[string]any, n int) (map[string]any, int) {
-	if len(attrs) == 0 {
-		return attrs, n
-	}
-	v, k := r.red.Any(attrs)
-	return v.(map[string]any), n + k
+	r.sum.Masked += r.red.Turn(t)
 }
 
 // maxName is the longest name of a tool or model kept, in bytes.
