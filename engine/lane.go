@@ -83,16 +83,22 @@ func (h *Harness) EndTurn(ctx context.Context, t trace.Turn) error {
 func (h *Harness) wake(session string) *lane {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lanes[session]
-	if l == nil {
-		l = &lane{}
-		h.lanes[session] = l
-	}
+	l := h.lane(session)
 	l.wanted = true
 	if !l.running && h.ctx.Err() == nil {
 		l.running, l.idle = true, make(chan struct{})
 		h.work.Add(1)
 		go h.run(session, l)
+	}
+	return l
+}
+
+// lane returns the lane of a session; h.mu is held.
+func (h *Harness) lane(session string) *lane {
+	l := h.lanes[session]
+	if l == nil {
+		l = &lane{}
+		h.lanes[session] = l
 	}
 	return l
 }

@@ -60,10 +60,5 @@ func (h *Harness) ReplayRecorded(ctx context.Context, s trace.Session) error {
 func (h *Harness) limit(session string, until int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.lanes[session]
-	if l == nil {
-		l = &lane{}
-		h.lanes[session] = l
-	}
-	l.until = until
+	h.lane(session).until = until
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,6 +83,22 @@ func findSession(tx *store.Tx, id string) (trace.Session, error) {
 	return h, nil
 }
 
+// openSession opens the store for reading and finds a session in it.
+func (a *app) openSession(ctx context.Context, id string) (*store.Store, trace.Session, error) {
+	s, err := a.openRead(ctx)
+	if err != nil {
+		return nil, trace.Session{}, err
+	}
+	var head trace.Session
+	if err := s.View(func(tx *store.Tx) (err error) {
+		head, err = findSession(tx, id)
+		return err
+	}); err != nil {
+		return nil, trace.Session{}, errors.Join(err, s.Close())
+	}
+	return s, head, nil
+}
+
 // eachTurn hands the turns of a session to fn in order, page by page.
 func eachTurn(s *store.Store, id string, fn func(trace.Turn, *score.Report) error) error {
 	const page = 16
@@ -120,18 +138,11 @@ func (a *app) sessionsShow() *cobra.Command {
 	c := &cobra.Command{
 		Use: "show SESSION", Short: "Show a session turn by turn with its scores", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.openRead(cmd.Context())
+			s, head, err := a.openSession(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			var head trace.Session
-			if err := s.View(func(tx *store.Tx) (err error) {
-				head, err = findSession(tx, args[0])
-				return err
-			}); err != nil {
-				return err
-			}
 			if a.json {
 				if err := a.out.object("vise.session/1", head); err != nil {
 					return err
@@ -224,18 +235,11 @@ func (a *app) sessionsExport() *cobra.Command {
 	c := &cobra.Command{
 		Use: "export SESSION", Short: "Write a session in vise's own format (JSON Lines)", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			s, err := a.openRead(cmd.Context())
+			s, head, err := a.openSession(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			defer s.Close()
-			var head trace.Session
-			if err := s.View(func(tx *store.Tx) (err error) {
-				head, err = findSession(tx, args[0])
-				return err
-			}); err != nil {
-				return err
-			}
 			to := a.out.w
 			if file != "" && file != "-" {
 				// Written beside its place and moved there, so that a failed export leaves no half file.
