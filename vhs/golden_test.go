@@ -3,6 +3,7 @@ package vhs
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestMask(t *testing.T) {
@@ -58,4 +59,44 @@ func TestCrosscheck(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzGolden: whatever is on two screens, their golden equals itself and is found among them, and lint and parser never fail hard.
+func FuzzGolden(f *testing.F) {
+	f.Add("a 1 ms\nb", "", 3)
+	f.Add("── no title ──", "x", 1)
+	f.Add(goodTape, "│ 12:04 │", 80)
+	f.Fuzz(func(t *testing.T, a, b string, cols int) {
+		Lint("x.tape", a)
+		r := &Result{Cols: cols, Rows: 5}
+		for i, text := range []string{a, b} {
+			r.Frames = append(r.Frames, Frame{Name: strings.Repeat("x", i+1), Lines: clean(text), Recorded: true})
+		}
+		golden := r.Golden()
+		if d := Diff(golden, golden); d != "" {
+			t.Errorf("differs from itself: %s", d)
+		}
+		recording := strings.Join(clean(a), "\n") + "\n" + blockEnd + strings.Join(clean(b), "\n") + "\n" + blockEnd
+		if err := Crosscheck(golden, recording); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// clean is text as rows of a screen: without controls, blanks at the ends and what the two formats use to separate.
+func clean(text string) []string {
+	rows := strings.Split(strings.ReplaceAll(text, strings.TrimSuffix(blockEnd, "\n"), ""), "\n")
+	for i, row := range rows {
+		row = strings.TrimRight(strings.Map(func(r rune) rune {
+			if r < ' ' || r == utf8.RuneError {
+				return -1
+			}
+			return r
+		}, row), " ")
+		if _, title := frameTitle(row); title {
+			row = ""
+		}
+		rows[i] = row
+	}
+	return rows
 }
