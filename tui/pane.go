@@ -168,6 +168,7 @@ type Activity struct {
 	Kind    ActivityKind
 	Session string // the session that is replayed
 	Rule    string // the rule that is validated; "" = until idle
+	Episode string // the episode that is repaired
 	Since   time.Time
 	// Stopping: it was cancelled and is ending.
 	Stopping bool
@@ -180,5 +181,6 @@ type ActivityKind string
 const (
 	Idle       ActivityKind = ""
 	Replaying  ActivityKind = "replay"
-	Validating ActivityKind = "validate"
+	Repairing  ActivityKind = "repair"
+	Validating ActivityKind = "validation"
 )

@@ -103,9 +103,7 @@ func (a *app) root() *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("the workbench has no screen yet; use a command (vise --help) or try: vise demo --headless")
-		},
+		RunE:              func(cmd *cobra.Command, _ []string) error { return a.workbench(cmd.Context()) },
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
 	}
 	f := root.PersistentFlags()
@@ -118,7 +116,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.initCmd(), a.doctorCmd(), a.demoCmd(), a.importCmd(), a.sessionsCmd(), a.replayCmd(),
 		a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.journalCmd(),
-		a.mcpCmd(), a.storeCmd(), a.versionCmd(), a.sampleAgentCmd(),
+		a.mcpCmd(), a.storeCmd(), a.keysCmd(), a.themesCmd(), a.versionCmd(), a.sampleAgentCmd(),
 	)
 	argsAreUsage(root)
 	return root

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,13 +48,19 @@ func (a *app) demoCmd() *cobra.Command {
 				}
 				return a.out.err
 			case !headless:
-				return usagef("the workbench has no screen yet; try: vise demo --headless")
+				if err := a.needsTerminal("the demo", "vise demo --headless"); err != nil {
+					return err
+				}
 			}
 			dir, cleanup, err := demoDir(a, keep)
 			if err != nil {
 				return err
 			}
-			err = a.runDemo(cmd, dir)
+			if headless {
+				err = a.runDemo(cmd, dir)
+			} else {
+				err = a.screenDemo(cmd, dir)
+			}
 			return errors.Join(err, cleanup())
 		},
 	}
@@ -143,6 +150,17 @@ func (a *app) runDemo(cmd *cobra.Command, dir string) error {
 		}
 		return a.demoEnd(h, dir, first, second)
 	})
+}
+
+// screenDemo opens the prepared project in the workbench at the failing session.
+func (a *app) screenDemo(cmd *cobra.Command, dir string) error {
+	quiet := *a // what the import has to say would stay behind under the screen
+	quiet.out, quiet.errw = &output{w: io.Discard}, io.Discard
+	cfg, err := quiet.prepareDemo(cmd, dir)
+	if err != nil {
+		return err
+	}
+	return a.openWorkbench(cmd.Context(), cfg, "demo", demoFailing)
 }
 
 // demoRun is one run of the agent; it returns the number of notices it raised.

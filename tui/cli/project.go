@@ -97,6 +97,8 @@ type needs struct {
 	mayAgent bool // the agent if one is configured
 	repair   bool // the repair agent if one is configured
 	narrate  bool // print committed events as they come
+	// stepper holds repairs; nil never waits.
+	stepper repair.Stepper
 }
 
 // harness is an open project: store, engine and the world around them.
@@ -162,7 +164,9 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 			return err
 		}
 		o.Model = client
-		o.Stepper = repair.Continue()
+		if o.Stepper = n.stepper; o.Stepper == nil {
+			o.Stepper = repair.Continue()
+		}
 	}
 	h.Harness, err = engine.Open(ctx, o)
 	if err != nil {

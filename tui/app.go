@@ -1,0 +1,387 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
+
+	"vise/engine/event"
+	"vise/engine/guard"
+	"vise/themes"
+	"vise/tui/action"
+	"vise/tui/layout"
+	"vise/tui/style"
+)
+
+// App is the only tea.Model of the program. Its fields belong to the update
+// goroutine.
+type App struct {
+	cfg       Config
+	ctx       *Context
+	reg       *action.Registry
+	conductor *Conductor
+
+	panes map[PaneID]Pane
+	boxes map[PaneID]*box
+	last  Scope // the scope that panes were told of
+
+	views []viewDef
+	view  viewID
+	focus PaneID
+	zoom  bool
+	w, h  int
+	// placed panes of the frame and the area they tile
+	placed []layout.Placed
+	area   layout.Rect
+
+	overlays []overlay
+	search   *searchBar
+
+	look      look
+	progress  progress
+	follow    bool // the scope follows what is running until the person moves
+	pressed   time.Time
+	toast     toast
+	tabs      []tab // clickable names of the last frame
+	chrome    uint64
+	frame     string
+	frameKey  frameKey
+	cursorAt  *tea.Cursor
+	clickOnly bool // the terminal was just focused: the next click only focuses
+	ticking   bool
+	title     string // of the terminal's window
+}
+
+// look is which theme is drawn and how.
+type look struct {
+	themes  []*themes.Theme
+	chosen  string // a theme's name; "auto" follows the terminal
+	options style.Options
+	// termDark is the terminal's background, once it has told.
+	known, termDark bool
+}
+
+// toast is a line over the footer for a few seconds.
+type toast struct {
+	text string
+	role style.Role
+	id   int
+}
+
+// messages of the app itself
+type (
+	toastEndMsg struct{ id int }
+	tickMsg     struct{}
+	doMsg       struct {
+		id  action.ID
+		arg string
+	}
+	sayMsg struct {
+		text string
+		role style.Role
+	}
+)
+
+// newApp makes the model; send delivers messages from goroutines to the program.
+func newApp(ctx context.Context, cfg Config, conductor *Conductor) *App {
+	a := &App{
+		cfg: cfg, reg: action.Default(), conductor: conductor,
+		panes: map[PaneID]Pane{}, boxes: map[PaneID]*box{}, views: views(), view: debugView, focus: PaneSessions,
+		w: 80, h: 24, title: "vise " + guard.Line(cfg.Project, 60),
+	}
+	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
+	a.look.options.NoColor, a.look.options.ASCII = cfg.noColor(), cfg.ascii()
+	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Now: cfg.Now,
+		Scope: &Scope{Session: cfg.Session, Turn: NoTurn}}
+	a.last = *a.ctx.Scope
+	a.restyle()
+	for _, p := range newPanes() {
+		a.panes[p.ID()], a.boxes[p.ID()] = p, &box{}
+	}
+	a.setFocus(PaneSessions)
+	return a
+}
+
+// newPanes makes every pane.
+func newPanes() []Pane {
+	return []Pane{newSessions(), newTurns(), newTrace(), newScores(), newRepair(), newRules(), newValidation(), newAttention(), newJournal()}
+}
+
+// Init asks the terminal what it is and the panes to read.
+func (a *App) Init() tea.Cmd {
+	cmds := []tea.Cmd{tea.RequestBackgroundColor, tea.Raw(ansi.SetModeLightDark)}
+	if a.cfg.syncOverSSH() {
+		// Over SSH the library does not ask for synchronised output; the answer is what turns it on.
+		cmds = append(cmds, func() tea.Msg {
+			return tea.ModeReportMsg{Mode: ansi.ModeSynchronizedOutput, Value: ansi.ModeReset}
+		})
+	}
+	if a.ready() {
+		cmds = append(cmds, a.apply(Change{Reload: true, Scope: true, Old: *a.ctx.Scope, Style: true}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// ready reports whether there is a project to show.
+func (a *App) ready() bool { return a.cfg.Store != nil }
+
+// Update handles one message. The order is fixed: what the terminal says about
+// itself, overlays, text inputs, keys, actions; replies and events at any time.
+func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := a.update(msg)
+	return a, tea.Batch(cmd, a.settleScope())
+}
+
+func (a *App) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		a.w, a.h = msg.Width, msg.Height
+		a.touch()
+		a.arrange()
+		return nil
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeUnicodeCore && !msg.Value.IsNotRecognized() && !a.look.options.Graphemes {
+			a.look.options.Graphemes = true
+			return a.restyled()
+		}
+		return nil
+	case tea.BackgroundColorMsg:
+		if !a.look.known || a.look.termDark != msg.IsDark() {
+			a.look.known, a.look.termDark = true, msg.IsDark()
+			return a.restyled()
+		}
+		return nil
+	case uv.DarkColorSchemeEvent, uv.LightColorSchemeEvent:
+		return tea.RequestBackgroundColor
+	case tea.FocusMsg:
+		a.clickOnly = true
+		return tea.RequestBackgroundColor
+	case tea.BlurMsg:
+		return nil
+	case feedMsg:
+		return a.fed(msg)
+	case activityMsg:
+		return a.activity(msg)
+	case tickMsg:
+		a.ticking = false
+		a.touch()
+		return a.tick()
+	case toastEndMsg:
+		if msg.id == a.toast.id {
+			a.toast.text = ""
+			a.touch()
+		}
+		return nil
+	case sayMsg:
+		return a.say(msg.role, msg.text)
+	case doMsg:
+		return a.do(msg.id, msg.arg)
+	case paneReply:
+		if p := a.panes[msg.For()]; p != nil {
+			_, cmd := p.Take(a.ctx, msg)
+			a.touch()
+			return cmd
+		}
+		return nil
+	case tea.KeyPressMsg:
+		a.pressed = a.ctx.Now()
+		a.touch()
+		return a.key(msg)
+	case tea.PasteMsg:
+		a.touch()
+		return a.paste(msg)
+	case tea.MouseMsg:
+		return a.mouse(msg)
+	case wheelMsg:
+		return a.wheel(msg)
+	}
+	for _, id := range paneOrder {
+		if taken, cmd := a.panes[id].Take(a.ctx, msg); taken {
+			a.touch()
+			return cmd
+		}
+	}
+	return nil
+}
+
+// touch makes the next View draw the header and the footer anew.
+func (a *App) touch() { a.chrome++ }
+
+// apply tells all panes.
+func (a *App) apply(c Change) tea.Cmd {
+	a.touch()
+	cmds := make([]tea.Cmd, 0, len(a.panes))
+	for _, id := range paneOrder {
+		cmds = append(cmds, a.panes[id].Apply(a.ctx, c))
+	}
+	return tea.Batch(cmds...)
+}
+
+// scopeRounds bounds how often panes may answer a change of scope with another one.
+const scopeRounds = 4
+
+// settleScope tells the panes when the scope has moved.
+func (a *App) settleScope() tea.Cmd {
+	var cmds []tea.Cmd
+	for range scopeRounds {
+		if *a.ctx.Scope == a.last {
+			break
+		}
+		old := a.last
+		a.last = *a.ctx.Scope
+		cmds = append(cmds, a.apply(Change{Scope: true, Old: old}))
+	}
+	return tea.Batch(cmds...)
+}
+
+// fed takes a batch of the feed.
+func (a *App) fed(m feedMsg) tea.Cmd {
+	c := Change{Events: m.events, Reload: m.lost}
+	for _, e := range m.events {
+		if e.Type == event.StepWaiting {
+			c.Held = true
+		}
+		a.progress.take(e)
+		a.followEvent(e)
+	}
+	var jump tea.Cmd
+	if c.Held {
+		a.ctx.Held = a.cfg.Stepper.Waiting()
+		jump = a.heldNow()
+	}
+	return tea.Batch(a.apply(c), jump, a.tick())
+}
+
+// followEvent lets the scope go where the run goes, until the person moves.
+func (a *App) followEvent(e event.Event) {
+	s, running := a.ctx.Scope, a.conductor.Running()
+	if !a.follow {
+		return
+	}
+	switch {
+	case e.Type == event.AgentStarted && running.Kind == Replaying && e.Data["replay_of"] == running.Session:
+		s.Session, s.Compare, s.Turn, s.Span = e.SessionID, running.Session, NoTurn, ""
+	case (e.Type == event.SpanProgress || e.Type == event.TurnReplayed) && e.SessionID == s.Session && e.TurnIndex != nil && running.Kind == Replaying:
+		if s.Turn != *e.TurnIndex {
+			s.Turn, s.Span = *e.TurnIndex, ""
+		}
+	case e.Type == event.RepairStarted:
+		s.Episode, s.Step, s.Attempt, s.Notice = e.EpisodeID, 0, 0, e.NoticeID
+	case e.Type == event.RuleAdd, e.Type == event.ValidationCandidate:
+		s.Rule = e.RuleID
+	case e.Type == event.ValidationReplayCase:
+		s.Case = e.CaseID
+	}
+}
+
+// quiet is how long no key must have been pressed before something that happened
+// may change the view: what a person types must not land elsewhere.
+const quiet = 400 * time.Millisecond
+
+// heldNow shows a repair that has come to a checkpoint, if the person follows it
+// and is not typing.
+func (a *App) heldNow() tea.Cmd {
+	held := a.ctx.Held
+	if held == nil {
+		return nil
+	}
+	if a.follow && a.view != repairView && len(a.overlays) == 0 && a.search == nil && a.ctx.Now().Sub(a.pressed) >= quiet {
+		a.show(repairView, PaneRepair)
+		a.ctx.Scope.Episode, a.ctx.Scope.Step = held.EpisodeID, 0
+	}
+	return nil
+}
+
+// activity takes what the conductor tells.
+func (a *App) activity(m activityMsg) tea.Cmd {
+	a.ctx.Running = a.conductor.Running()
+	c := Change{Running: true}
+	var say tea.Cmd
+	if m.err != nil {
+		a.ctx.Incidents = append(a.ctx.Incidents, Incident{At: a.ctx.Now(), What: m.ended.name(), Err: m.err})
+		if over := len(a.ctx.Incidents) - maxIncidents; over > 0 {
+			a.ctx.Incidents = a.ctx.Incidents[over:]
+		}
+		c.Incidents = true
+		say = a.say(style.Bad, m.ended.name()+": "+m.err.Error())
+	}
+	if m.now.Kind == Idle {
+		a.progress.idle()
+		a.ctx.Held = a.cfg.Stepper.Waiting()
+		c.Held = true
+	}
+	return tea.Batch(a.apply(c), say, a.tick())
+}
+
+// maxIncidents bounds what is remembered of errors.
+const maxIncidents = 100
+
+// name says what an activity is, for people.
+func (a Activity) name() string {
+	switch {
+	case a.Session != "":
+		return string(a.Kind) + " of " + a.Session
+	case a.Rule != "":
+		return string(a.Kind) + " of " + a.Rule
+	case a.Episode != "":
+		return string(a.Kind) + " of " + a.Episode
+	}
+	return string(a.Kind)
+}
+
+// tick keeps the elapsed time in the header going while something runs.
+func (a *App) tick() tea.Cmd {
+	if a.ticking || a.conductor.Running().Kind == Idle || a.ctx.Held != nil {
+		return nil
+	}
+	a.ticking = true
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// say shows a line over the footer for some seconds.
+func (a *App) say(role style.Role, text string) tea.Cmd {
+	a.toast.id++
+	a.toast.text, a.toast.role = text, role
+	a.touch()
+	id := a.toast.id
+	return tea.Tick(5*time.Second, func(time.Time) tea.Msg { return toastEndMsg{id} })
+}
+
+// restyle makes the style anew from what is known.
+func (a *App) restyle() {
+	l := &a.look
+	dark := !l.known || l.termDark
+	var pick *themes.Theme
+	for _, t := range l.themes {
+		if t.Name == l.chosen {
+			pick = t
+		}
+	}
+	if pick == nil {
+		for _, t := range l.themes {
+			if (t.Appearance == themes.Dark) == dark {
+				pick = t
+				break
+			}
+		}
+	}
+	if pick == nil {
+		pick = l.themes[0]
+	}
+	l.options.Fill = l.known && (pick.Appearance == themes.Dark) != l.termDark
+	l.options.Epoch++
+	a.ctx.Style = style.New(pick, l.options)
+}
+
+// restyled is restyle with the panes told.
+func (a *App) restyled() tea.Cmd {
+	a.restyle()
+	if !a.ready() {
+		a.touch()
+		return nil
+	}
+	return a.apply(Change{Style: true})
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/config"
+	"vise/engine/event"
+	"vise/engine/trace"
+	"vise/store"
+	"vise/themes"
+	"vise/tui"
+	"vise/tui/action"
+)
+
+// needsTerminal refuses to draw where there is no terminal and names the form
+// that needs none.
+func (a *app) needsTerminal(what, headless string) error {
+	if tui.IsTerminal(a.in, a.out.w) {
+		return nil
+	}
+	return usagef("%s needs a terminal for its screen; without one use: %s", what, headless)
+}
+
+// workbench opens the nearest project in the workbench; a folder without one gets
+// a card that says how to start.
+func (a *app) workbench(ctx context.Context) error {
+	if err := a.needsTerminal("the workbench", "vise replay, vise validate, vise journal (vise --help), or vise demo --headless"); err != nil {
+		return err
+	}
+	if a.project == "" && a.config == "" {
+		if _, ok := config.Find(a.dir); !ok {
+			return tui.Run(ctx, a.screen("no project", &config.Config{}))
+		}
+	}
+	cfg, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	return a.openWorkbench(ctx, cfg, filepath.Base(cfg.Root), "")
+}
+
+// openWorkbench runs the workbench over a project, which it owns meanwhile.
+func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, name, session string) error {
+	hold := tui.NewHold()
+	n := needs{mayAgent: true, repair: true}
+	if cfg.Repair.HoldIn(true) {
+		n.stepper = hold
+	}
+	logs, err := a.logToFile(cfg)
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	return a.withProject(ctx, cfg, n, func(h *harness) error {
+		s := a.screen(name, cfg)
+		s.Harness, s.Store, s.Bus, s.Session = h.Harness, h.store, h.Events(), session
+		s.Stepper, s.MaxTurns = hold, cfg.Repair.MaxTurns
+		if h.runner != nil {
+			s.Replay = func(ctx context.Context, id string) error { return h.replayOne(ctx, id) }
+		}
+		return tui.Run(ctx, s)
+	})
+}
+
+// logToFile sends the log to a file of the project: a line on standard error would
+// land on the screen.
+func (a *app) logToFile(cfg *config.Config) (*os.File, error) {
+	dir := filepath.Join(cfg.Path(cfg.Store.Path), "logs")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("workbench: open the log: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "workbench.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("workbench: open the log: %w", err)
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
+		return nil, errors.Join(usagef("--log-level %q: use debug, info, warn or error", a.logLevel), f.Close())
+	}
+	a.log = slog.New(slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level}))
+	return f, nil
+}
+
+// screen is what the workbench takes from the invocation.
+func (a *app) screen(name string, cfg *config.Config) tui.Config {
+	env := a.env
+	if a.noColor {
+		env = append(env[:len(env):len(env)], "NO_COLOR=1")
+	}
+	s := tui.Config{Project: name, Theme: cfg.UI.Theme, Env: env, In: a.in, Out: a.out.w, Err: a.errw}
+	if user := config.UserFile(a.env); user != "" {
+		s.ThemeDir = filepath.Join(filepath.Dir(user), "themes")
+	}
+	return s
+}
+
+// replayOne runs a session through the agent as its next run.
+func (h *harness) replayOne(ctx context.Context, id string) error {
+	var head trace.Session
+	runs := 0
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		if head, err = findSession(tx, id); err != nil {
+			return err
+		}
+		started, err := tx.LastEvents(1_000_000, event.AgentStarted)
+		for _, e := range started {
+			if e.Data["replay_of"] == head.ID {
+				runs++ // each run of a session gets a seed of its own
+			}
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	inputs, err := userInputs(h.store, head.ID)
+	if err != nil {
+		return err
+	}
+	return h.live(ctx, head, inputs, runs)
+}
+
+func (a *app) keysCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "keys", Short: "List the keys of the workbench", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			var rows [][]string
+			for _, act := range action.Default().All() {
+				if a.json {
+					if err := a.out.object("vise.key/1", act); err != nil {
+						return err
+					}
+					continue
+				}
+				where := string(act.Scope)
+				if len(act.Panes) > 0 {
+					where = strings.Join(act.Panes, ", ")
+				}
+				rows = append(rows, []string{strings.Join(act.Keys, " "), act.Title, act.Group, where, string(act.ID)})
+			}
+			if a.json {
+				return a.out.err
+			}
+			return a.out.table([]string{"KEYS", "WHAT", "GROUP", "WHERE", "NAME"}, rows)
+		},
+	}
+}
+
+// themeInfo is a theme in the list.
+type themeInfo struct {
+	Name       string `json:"name"`
+	Appearance string `json:"appearance"`
+}
+
+func (a *app) themesCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "themes", Short: "List the themes of the workbench", Args: cobra.NoArgs,
+		Long: "Themes are TOML files: those of the program and those in the folder themes beside the user's configuration.\n" +
+			"ui.theme in vise.toml names one; auto follows the terminal.",
+		RunE: func(*cobra.Command, []string) error {
+			dir := a.screen("", &config.Config{}).ThemeDir
+			list, err := themes.All(dir)
+			var rows [][]string
+			for _, t := range list {
+				if a.json {
+					if oerr := a.out.object("vise.theme/1", themeInfo{t.Name, string(t.Appearance)}); oerr != nil {
+						return oerr
+					}
+					continue
+				}
+				rows = append(rows, []string{show(t.Name, 60), string(t.Appearance)})
+			}
+			if !a.json {
+				err = errors.Join(err, a.out.table([]string{"THEME", "FOR"}, rows))
+			}
+			if err != nil {
+				return fmt.Errorf("themes: %w", err)
+			}
+			return a.out.err
+		},
+	}
+}

@@ -1,0 +1,167 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine"
+)
+
+// Conductor owns what the workbench runs in the background: at most one run at a
+// time, under a context, with an end. Its errors become incidents.
+type Conductor struct {
+	ctx     context.Context
+	harness *engine.Harness
+	replay  func(ctx context.Context, session string) error
+	hold    *Hold
+	now     func() time.Time
+	send    func(tea.Msg)
+	crash   func(cause any, stack []byte)
+
+	mu      sync.Mutex
+	running Activity
+	cancel  context.CancelCauseFunc
+	work    sync.WaitGroup
+}
+
+// activityMsg tells that what runs has changed; Err is set when it ended badly.
+type activityMsg struct {
+	now   Activity
+	ended Activity
+	err   error
+}
+
+// errStopped is the cause of what a person cancelled.
+var errStopped = errors.New("cancelled")
+
+// Running is what is going on.
+func (c *Conductor) Running() Activity {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.running
+}
+
+// Busy says why nothing else can be started; "" when it can.
+func (a Activity) Busy() string {
+	switch {
+	case a.Kind == Idle:
+		return ""
+	case a.Stopping:
+		return "the last run is still ending"
+	case a.Kind == Replaying:
+		return "a replay is running; x cancels it"
+	case a.Kind == Repairing:
+		return "a repair is running; x cancels it"
+	}
+	return "a validation is running; x cancels it"
+}
+
+// Replay runs a session through the agent.
+func (c *Conductor) Replay(session string) error {
+	if c.replay == nil {
+		return errors.New("no agent is configured: set agent.command in vise.toml")
+	}
+	return c.start(Activity{Kind: Replaying, Session: session}, func(ctx context.Context) error {
+		return c.replay(ctx, session)
+	})
+}
+
+// Validate runs rounds until idle, or one round over the rules named.
+func (c *Conductor) Validate(rule string) error {
+	return c.start(Activity{Kind: Validating, Rule: rule}, func(ctx context.Context) error {
+		if rule == "" {
+			_, err := c.harness.ValidateUntilIdle(ctx)
+			return err
+		}
+		_, err := c.harness.Validate(ctx, rule)
+		return err
+	})
+}
+
+// Repair runs the repair agent on an episode that has not ended well.
+func (c *Conductor) Repair(episode string) error {
+	if !c.harness.RepairOn() {
+		return errors.New("repair is off: set repair.model in vise.toml, e.g. \"builtin/heuristic\"")
+	}
+	return c.start(Activity{Kind: Repairing, Episode: episode}, func(ctx context.Context) error {
+		_, err := c.harness.RunRepair(ctx, episode)
+		return err
+	})
+}
+
+func (c *Conductor) start(a Activity, run func(context.Context) error) error {
+	if c.harness == nil {
+		return errors.New("there is no project; vise init writes one")
+	}
+	c.mu.Lock()
+	if why := c.running.Busy(); why != "" {
+		c.mu.Unlock()
+		return errors.New(why)
+	}
+	if err := c.ctx.Err(); err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	a.Since = c.now()
+	c.running, c.cancel = a, cancel
+	c.work.Add(1)
+	c.mu.Unlock()
+	go func() {
+		defer c.work.Done()
+		defer cancel(nil)
+		c.send(activityMsg{now: a})
+		err := c.guarded(ctx, run)
+		if errors.Is(context.Cause(ctx), errStopped) || c.ctx.Err() != nil {
+			err = nil // it ended because somebody wanted it to
+		}
+		c.mu.Lock()
+		c.running, c.cancel = Activity{}, nil
+		c.mu.Unlock()
+		c.send(activityMsg{ended: a, err: err})
+	}()
+	return nil
+}
+
+// guarded turns a panic of a run into a report: the terminal is restored first.
+func (c *Conductor) guarded(ctx context.Context, run func(context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			c.crash(p, debug.Stack())
+		}
+	}()
+	return run(ctx)
+}
+
+// Cancel ends a held repair (the run around it goes on) or else what is running.
+// It says what it did; "" when there was nothing.
+func (c *Conductor) Cancel() string {
+	if c.hold.Waiting() != nil && c.hold.Cancel() {
+		return "repair cancelled; nothing was acknowledged"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancel == nil || c.running.Stopping {
+		return ""
+	}
+	c.running.Stopping = true
+	c.cancel(errStopped)
+	return "cancelling the " + string(c.running.Kind)
+}
+
+// Close ends everything and waits for it.
+func (c *Conductor) Close() {
+	c.mu.Lock()
+	if c.cancel != nil {
+		c.cancel(context.Canceled)
+	}
+	c.mu.Unlock()
+	c.work.Wait()
+}

@@ -1,0 +1,250 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/tui/action"
+	"vise/tui/layout"
+	"vise/tui/style"
+)
+
+// frameKey is everything a frame depends on.
+type frameKey struct {
+	w, h   int
+	epoch  uint64
+	chrome uint64
+	panes  uint64 // sum of the versions of the placed panes: they only rise
+}
+
+// tab is a clickable name in the header or the strip.
+type tab struct {
+	y, from, to int
+	do          action.ID
+}
+
+// View returns the frame: the previous string when nothing has changed.
+func (a *App) View() tea.View {
+	key := frameKey{w: a.w, h: a.h, epoch: a.ctx.Style.Epoch(), chrome: a.chrome}
+	for _, p := range a.placed {
+		key.panes += a.panes[PaneID(p.Pane)].Version()
+	}
+	if a.frame == "" || key != a.frameKey {
+		a.frameKey = key
+		a.frame = a.draw()
+	}
+	v := tea.NewView(a.frame)
+	v.AltScreen, v.ReportFocus = true, true
+	v.MouseMode = tea.MouseModeCellMotion
+	v.Cursor = a.cursorAt
+	v.WindowTitle = a.title
+	return v
+}
+
+// draw composes the frame out of the cached boxes.
+func (a *App) draw() string {
+	s := a.ctx.Style
+	a.tabs, a.cursorAt = a.tabs[:0], nil
+	form := layout.FormOf(a.w, a.h)
+	var rows []string
+	switch {
+	case form == layout.TooSmall:
+		rows = a.tooSmall()
+	case !a.ready():
+		rows = a.firstRun()
+	default:
+		if len(a.overlays) == 0 {
+			var out strings.Builder
+			out.Grow(a.w * a.h * 2)
+			a.write(&out, form)
+			return out.String()
+		}
+		var out strings.Builder
+		a.write(&out, form)
+		rows = strings.Split(out.String(), "\n")
+	}
+	if n := len(a.overlays); n > 0 && form != layout.TooSmall {
+		rows = a.splice(rows, a.overlays[n-1])
+	}
+	return strings.Join(s.Fit(rows, a.w, a.h), "\n")
+}
+
+// write draws header, strip, panes and footer.
+func (a *App) write(out *strings.Builder, form layout.Form) {
+	s := a.ctx.Style
+	out.WriteString(a.header(form))
+	out.WriteByte('\n')
+	if form == layout.Single {
+		out.WriteString(a.strip())
+		out.WriteByte('\n')
+	}
+	boxes := make([][]string, len(a.placed))
+	for i, p := range a.placed {
+		id := PaneID(p.Pane)
+		boxes[i] = boxed(a.boxes[id], s, a.panes[id], number1(id), p.Rect.W, p.Rect.H, id == a.focus)
+	}
+	body(out, a.area, a.placed, boxes)
+	out.WriteByte('\n')
+	out.WriteString(a.footer())
+}
+
+// number1 is the key that focuses a pane.
+func number1(id PaneID) int { return slices.Index(paneOrder, id) + 1 }
+
+// header: the project, the views, and what is going on.
+func (a *App) header(form layout.Form) string {
+	s := a.ctx.Style
+	r := s.Row(a.w, style.Plain)
+	r.Put(style.Accent, " vise ").Put(style.Strong, " "+s.Cut(s.Clean(a.cfg.Project), max(8, a.w/6))+"  ")
+	for _, v := range a.views {
+		role, text := style.Dim, " "+v.title+" "
+		if v.id == a.view {
+			role = style.TitleOn
+			text = "[" + v.title + "]"
+		}
+		from := a.w - r.Left()
+		if form == layout.Wide {
+			r.Put(style.Key, v.key).Put(role, text+" ")
+		} else {
+			r.Put(role, text)
+		}
+		a.tabs = append(a.tabs, tab{0, from, a.w - r.Left(), action.ID("view." + string(v.id))})
+	}
+	role, mark, text := a.state()
+	help := "  ? help "
+	if form == layout.Single {
+		help = " "
+	}
+	text = s.Cut(s.Clean(text), max(0, r.Left()-s.Width(help)-4))
+	r.Fill(s.Width(text) + s.Width(help) + s.Width(mark) + 1)
+	r.Put(role, mark+" ").Put(style.Header, text)
+	r.Put(style.Key, help)
+	return r.String()
+}
+
+// state is the state of the program: a role, a mark and words.
+func (a *App) state() (style.Role, string, string) {
+	g := a.ctx.Style.Glyphs
+	run := a.conductor.Running()
+	text := a.progress.text(run, a.ctx.Held, a.cfg.MaxTurns, a.ctx.Now())
+	switch {
+	case a.ctx.Held != nil:
+		return style.Warn, g.Held, text
+	case run.Kind != Idle:
+		return style.Info, g.Busy, text
+	case len(a.ctx.Incidents) > 0:
+		return style.Bad, g.Alert, "idle, " + count(len(a.ctx.Incidents), "error") + ": 8 Attention"
+	}
+	return style.Faint, g.Trial, "idle"
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return itoa(n) + " " + noun + "s"
+}
+
+// strip names the panes of the view; the open one is marked.
+func (a *App) strip() string {
+	r := a.ctx.Style.Row(a.w, style.Plain)
+	for _, name := range a.viewDef().root.Panes() {
+		id := PaneID(name)
+		role, text := style.Dim, digit(number1(id))+" "+a.panes[id].Title()
+		if id == a.focus {
+			role, text = style.TitleOn, a.ctx.Style.Glyphs.Pointer+text
+		} else {
+			text = " " + text
+		}
+		if r.Left() < len(text)+1 {
+			break
+		}
+		from := a.w - r.Left()
+		r.Put(role, text).Space(1)
+		a.tabs = append(a.tabs, tab{1, from, a.w - r.Left(), action.ID("focus." + digit(number1(id)))})
+	}
+	return r.String()
+}
+
+// footer: what can be done now, or a message, or the search.
+func (a *App) footer() string {
+	s := a.ctx.Style
+	r := s.Row(a.w, style.Plain)
+	switch {
+	case a.search != nil && a.search.typing:
+		return a.searchRow(r)
+	case a.toast.text != "":
+		return r.Space(1).Put(a.toast.role, a.toast.text).String()
+	case a.search != nil:
+		return a.searchRow(r)
+	}
+	r.Space(1)
+	for _, act := range a.reg.Footer(string(a.focus)) {
+		if !a.live(act.ID) {
+			continue
+		}
+		key := action.KeyName(act.Keys[0])
+		switch act.ID {
+		case action.Back:
+			key = "[ ]"
+		case action.NextProblem:
+			key = "n N"
+		}
+		if r.Left() < s.Width(key)+len(act.Short)+3 {
+			break
+		}
+		r.Put(style.Key, key).Put(style.KeyText, " "+act.Short).Space(2)
+	}
+	return r.String()
+}
+
+// card draws centred lines on the whole screen.
+func (a *App) card(lines []cardLine) []string {
+	s := a.ctx.Style
+	rows := make([]string, 0, a.h)
+	for range max(0, (a.h-len(lines))/2) {
+		rows = append(rows, s.Blank(a.w))
+	}
+	wide := 0
+	for _, l := range lines {
+		wide = max(wide, s.Width(l.text))
+	}
+	for _, l := range lines {
+		rows = append(rows, s.Row(a.w, style.Plain).Space(max(0, (a.w-wide)/2)).Put(l.role, l.text).String())
+	}
+	return s.Fit(rows, a.w, a.h)
+}
+
+type cardLine struct {
+	role style.Role
+	text string
+}
+
+func (a *App) tooSmall() []string {
+	return a.card([]cardLine{
+		{style.Warn, "too small"},
+		{style.Dim, itoa(a.w) + "x" + itoa(a.h) + ", needs " + itoa(layout.MinW) + "x" + itoa(layout.MinH)},
+		{style.Dim, "q quits"},
+	})
+}
+
+// firstRun is the card of a folder without a project.
+func (a *App) firstRun() []string {
+	return a.card([]cardLine{
+		{style.Accent, "vise"},
+		{style.Text, "holds a failing agent still while it is repaired"},
+		{style.Text, ""},
+		{style.Dim, "There is no vise.toml in this folder or above it."},
+		{style.Text, ""},
+		{style.Strong, "vise demo"},
+		{style.Dim, "  a throw-away project: watch an agent fail and be repaired"},
+		{style.Strong, "vise init"},
+		{style.Dim, "  writes a vise.toml here; then set agent.command in it"},
+		{style.Strong, "vise import PATH..."},
+		{style.Dim, "  brings recorded sessions in"},
+		{style.Text, ""},
+		{style.Dim, "q quits, T themes, ? keys"},
+	})
+}

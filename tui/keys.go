@@ -1,0 +1,306 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/episode"
+	"vise/store"
+	"vise/tui/action"
+	"vise/tui/style"
+)
+
+// key handles a key press: overlay, then text input, then what the key means here.
+func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
+	if k.String() == "ctrl+c" {
+		return tea.Quit
+	}
+	if n := len(a.overlays); n > 0 {
+		return a.overlays[n-1].Key(a, k)
+	}
+	if a.search != nil && a.search.typing {
+		return a.searchKey(k)
+	}
+	act, ok := a.reg.Lookup(k.String(), string(a.focus))
+	if !ok {
+		return nil
+	}
+	return a.do(act.ID, "")
+}
+
+func (a *App) paste(m tea.PasteMsg) tea.Cmd {
+	if n := len(a.overlays); n > 0 {
+		if p, ok := a.overlays[n-1].(paster); ok {
+			return p.Paste(a, m)
+		}
+		return nil
+	}
+	if a.search != nil && a.search.typing {
+		return a.searchPaste(m)
+	}
+	return nil
+}
+
+// do runs an action; arg is what the palette was given after the title.
+func (a *App) do(id action.ID, arg string) tea.Cmd {
+	if why := a.disabled(id); why != "" {
+		return a.say(style.Dim, why)
+	}
+	switch id {
+	case action.Quit:
+		return tea.Quit
+	case action.Help:
+		return a.open(newHelpCard(a))
+	case action.Palette:
+		return a.open(newPalette(a))
+	case action.Themes:
+		if arg != "" {
+			return a.chooseTheme(arg)
+		}
+		return a.open(newThemePicker(a))
+	case action.Redraw:
+		return tea.ClearScreen
+	case action.Zoom:
+		a.zoom = !a.zoom
+		a.arrange()
+		return nil
+	case action.Escape:
+		return a.escape()
+	case action.ViewDebug:
+		return a.show(debugView, "")
+	case action.ViewRepair:
+		return a.show(repairView, "")
+	case action.ViewEvidence:
+		return a.show(evidenceView, "")
+	case action.FocusNext:
+		return a.cycle(1)
+	case action.FocusPrev:
+		return a.cycle(-1)
+	case action.Search:
+		return a.openSearch()
+	case action.Copy, action.CopyCommand, action.CopyLink:
+		return a.copy(id)
+	case action.Replay, action.Validate, action.ValidateOne, action.Step, action.Continue, action.Cancel:
+		return a.run(id)
+	}
+	if n, ok := strings.CutPrefix(string(id), "focus."); ok && len(n) == 1 && n[0] >= '1' && n[0] <= '9' {
+		return a.goTo(paneOrder[n[0]-'1'])
+	}
+	return a.paneAction(id)
+}
+
+// paneAction lets the pane with the focus act, and where an action belongs to the
+// view, the pane that knows it.
+func (a *App) paneAction(id action.ID) tea.Cmd {
+	moves := strings.HasPrefix(string(id), "move.") || strings.HasPrefix(string(id), "time.")
+	if moves {
+		a.follow = false
+	}
+	if a.search != nil && (id == action.NextProblem || id == action.PrevProblem) {
+		dir := 1
+		if id == action.PrevProblem {
+			dir = -1
+		}
+		return a.nextMatch(dir)
+	}
+	order := []PaneID{a.focus}
+	switch id {
+	case action.Back, action.Forward:
+		if a.view == repairView {
+			order = []PaneID{PaneRepair}
+		} else if a.view == debugView {
+			order = []PaneID{PaneTurns}
+		}
+	case action.NextProblem, action.PrevProblem:
+		order = append(order, PaneTrace, PaneTurns, PaneSessions)
+	}
+	for _, p := range order {
+		if cmd, ok := a.panes[p].Do(a.ctx, id); ok {
+			return cmd
+		}
+	}
+	switch id {
+	case action.Into:
+		return a.drill(1)
+	case action.Out:
+		return a.drill(-1)
+	case action.NextProblem, action.PrevProblem:
+		return a.say(style.Dim, "no further problem here")
+	}
+	return nil
+}
+
+// run handles what the conductor does.
+func (a *App) run(id action.ID) tea.Cmd {
+	var err error
+	switch id {
+	case action.Replay:
+		a.follow = true
+		// Replaying a run of the agent means replaying what it was a replay of.
+		if err = a.conductor.Replay(a.replayed()); err == nil {
+			a.show(debugView, "")
+		}
+	case action.Validate:
+		a.follow = true
+		if err = a.conductor.Validate(""); err == nil {
+			a.show(evidenceView, PaneValidation)
+		}
+	case action.ValidateOne:
+		a.follow = true
+		if err = a.conductor.Validate(a.ctx.Scope.Rule); err == nil {
+			a.show(evidenceView, PaneValidation)
+		}
+	case action.Step:
+		if a.ctx.Held == nil {
+			return a.startRepair()
+		}
+		a.follow = true
+		a.showHeld()
+		a.cfg.Stepper.Step()
+	case action.Continue:
+		a.follow = true
+		a.showHeld()
+		a.cfg.Stepper.Continue()
+	case action.Cancel:
+		if said := a.conductor.Cancel(); said != "" {
+			return a.say(style.Warn, said)
+		}
+	}
+	if err != nil {
+		return a.say(style.Bad, err.Error())
+	}
+	return nil
+}
+
+// replayed is the session that `r` means.
+func (a *App) replayed() string {
+	s := a.ctx.Scope
+	if p, ok := a.panes[PaneSessions].(*sessionsPane); ok {
+		if origin := p.originOf(s.Session); origin != "" {
+			return origin
+		}
+	}
+	if s.Compare != "" {
+		return s.Compare
+	}
+	return s.Session
+}
+
+// showHeld brings the held repair onto the screen.
+func (a *App) showHeld() {
+	if a.view != repairView {
+		a.show(repairView, PaneRepair)
+	}
+	if h := a.ctx.Held; h != nil {
+		a.ctx.Scope.Episode, a.ctx.Scope.Step = h.EpisodeID, 0
+	}
+}
+
+// startRepair starts the repair of the episode in scope, held at its first checkpoint.
+func (a *App) startRepair() tea.Cmd {
+	id := a.ctx.Scope.Episode
+	if id == "" {
+		return a.say(style.Dim, "no repair is held; r replays the session, a notice then starts one")
+	}
+	conductor, s := a.conductor, a.ctx.Store
+	return func() tea.Msg {
+		var e episode.Episode
+		var ok bool
+		err := s.View(func(tx *store.Tx) (err error) {
+			e, ok, err = tx.Episode(id)
+			return err
+		})
+		switch {
+		case err != nil:
+			return sayMsg{err.Error(), style.Bad}
+		case !ok || e.Status.Success():
+			return sayMsg{"episode " + id + " has ended: nothing is held; [ and ] go through its steps", style.Dim}
+		case e.Status == episode.Running:
+			return sayMsg{"the repair is running", style.Dim}
+		}
+		if err := conductor.Repair(id); err != nil {
+			return sayMsg{err.Error(), style.Bad}
+		}
+		return nil
+	}
+}
+
+// disabled says why an action is not possible now; "" when it is.
+func (a *App) disabled(id action.ID) string {
+	if !a.ready() {
+		switch id {
+		case action.Quit, action.Help, action.Themes, action.Redraw, action.Palette:
+			return ""
+		}
+		return "there is no project here; vise init writes one, vise demo needs none"
+	}
+	run := a.conductor.Running()
+	switch id {
+	case action.Replay:
+		if a.ctx.Scope.Session == "" {
+			return "no session is selected"
+		}
+		return run.Busy()
+	case action.Validate:
+		return run.Busy()
+	case action.ValidateOne:
+		if a.ctx.Scope.Rule == "" {
+			return "no rule is selected; 6 shows the rules"
+		}
+		return run.Busy()
+	case action.Step:
+		if a.ctx.Held == nil && run.Kind != Idle {
+			return "nothing is held at this moment"
+		}
+	case action.Continue:
+		if a.ctx.Held == nil {
+			return "no repair is held"
+		}
+	case action.Cancel:
+		if run.Kind == Idle && a.ctx.Held == nil {
+			return "nothing is running"
+		}
+	case action.Breakpoint:
+		return "breakpoints are not there yet; every model and tool call is a checkpoint"
+	case action.Filter:
+		return "there is no filter yet; / searches in this pane"
+	case action.Undo:
+		return "nothing to undo"
+	case action.Search:
+		if _, ok := a.panes[a.focus].(Searcher); !ok {
+			return "this pane has no search"
+		}
+	}
+	if d, ok := a.panes[a.focus].(Disabler); ok {
+		return d.Disabled(a.ctx, id)
+	}
+	return ""
+}
+
+// live reports whether the footer should offer an action now.
+func (a *App) live(id action.ID) bool {
+	if id == action.Step && a.ctx.Held == nil {
+		return false
+	}
+	if id == action.Resume || id == action.Search {
+		return a.disabled(id) == ""
+	}
+	return a.disabled(id) == ""
+}
+
+// escape ends what is open, the innermost first.
+func (a *App) escape() tea.Cmd {
+	switch {
+	case a.search != nil:
+		return a.closeSearch()
+	case a.zoom:
+		a.zoom = false
+		a.arrange()
+	default:
+		if cmd, ok := a.panes[a.focus].Do(a.ctx, action.Escape); ok {
+			return cmd
+		}
+	}
+	return nil
+}

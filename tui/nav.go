@@ -1,0 +1,102 @@
+package tui
+
+import (
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/tui/layout"
+)
+
+// viewDef returns the current view.
+func (a *App) viewDef() viewDef {
+	i := slices.IndexFunc(a.views, func(v viewDef) bool { return v.id == a.view })
+	return a.views[max(0, i)]
+}
+
+// show switches to a view and focuses a pane of it; "" keeps the focus if the view
+// has it, else takes the view's first.
+func (a *App) show(id viewID, focus PaneID) tea.Cmd {
+	if a.view != id {
+		a.view, a.zoom = id, false
+	}
+	def := a.viewDef()
+	switch {
+	case focus != "":
+		a.setFocus(focus)
+	case !def.root.Has(string(a.focus)):
+		a.setFocus(def.first)
+	}
+	a.touch()
+	a.arrange()
+	return nil
+}
+
+// goTo focuses a pane, in the view that has it.
+func (a *App) goTo(id PaneID) tea.Cmd {
+	if !a.viewDef().root.Has(string(id)) {
+		return a.show(home(a.views, id), id)
+	}
+	a.setFocus(id)
+	a.arrange()
+	return nil
+}
+
+// setFocus moves the focus.
+func (a *App) setFocus(id PaneID) {
+	if p := a.panes[a.focus]; p != nil {
+		p.SetFocus(false)
+	}
+	if id != a.focus {
+		a.search = nil
+	}
+	a.focus = id
+	a.panes[id].SetFocus(true)
+	a.touch()
+}
+
+// cycle focuses the next pane of the view in the order in which they lie.
+func (a *App) cycle(dir int) tea.Cmd {
+	names := a.viewDef().root.Panes()
+	i := slices.Index(names, string(a.focus))
+	next := names[((i+dir)%len(names)+len(names))%len(names)]
+	a.setFocus(PaneID(next))
+	a.arrange()
+	return nil
+}
+
+// drill goes from sessions to turns to the trace, and back.
+func (a *App) drill(dir int) tea.Cmd {
+	path := []PaneID{PaneSessions, PaneTurns, PaneTrace}
+	i := slices.Index(path, a.focus)
+	if i < 0 {
+		return nil
+	}
+	if next := i + dir; next >= 0 && next < len(path) {
+		return a.goTo(path[next])
+	}
+	return nil
+}
+
+// arrange places the panes for the size, the view, the focus and the zoom.
+func (a *App) arrange() {
+	if !a.ready() {
+		a.placed = nil
+		return
+	}
+	switch layout.FormOf(a.w, a.h) {
+	case layout.TooSmall:
+		a.placed = nil
+	case layout.Single:
+		a.area = layout.Rect{Y: 2, W: a.w, H: a.h - 3}
+		a.placed = []layout.Placed{{Pane: string(a.focus), Rect: a.area}}
+	case layout.Wide:
+		a.area = layout.Rect{Y: 1, W: a.w, H: a.h - 2}
+		a.placed = layout.Arrange(a.viewDef().root, a.area, string(a.focus), a.zoom)
+	}
+	for _, p := range a.placed {
+		in := p.Rect.Inside()
+		a.panes[PaneID(p.Pane)].SetSize(in.W, in.H)
+	}
+	a.touch()
+}

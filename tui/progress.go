@@ -1,0 +1,120 @@
+package tui
+
+import (
+	"fmt"
+	"time"
+
+	"vise/engine/event"
+)
+
+// progress is what the header says about what is running: a fold over events.
+type progress struct {
+	session  string
+	turn     int
+	turns    int
+	episode  string
+	step     int
+	started  time.Time
+	rule     string
+	round    int
+	cases    int
+	promoted int
+	retired  int
+}
+
+// take folds one event.
+func (p *progress) take(e event.Event) {
+	switch e.Type {
+	case event.AgentStarted:
+		p.session, p.turn = e.SessionID, 0
+		p.turns, _ = number(e.Data["turns"])
+	case event.SpanProgress, event.TurnReplayed:
+		if e.TurnIndex != nil && e.SessionID == p.session {
+			p.turn = *e.TurnIndex + 1
+		}
+	case event.RepairStarted:
+		p.episode, p.step, p.started = e.EpisodeID, 1, e.At
+	case event.StepWaiting:
+		p.step, _ = number(e.Data["turn"])
+		p.episode = e.EpisodeID
+	case event.RepairModelTurn:
+		if n, ok := number(e.Data["turn"]); ok {
+			p.step = n
+		}
+	case event.RepairCompleted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
+		event.RepairTimedOut, event.RepairFailed:
+		p.episode = ""
+	case event.ValidationRoundStarted:
+		p.round++
+		p.cases = 0
+	case event.ValidationCandidate:
+		p.rule, p.cases = e.RuleID, 0
+	case event.ValidationReplayCase:
+		p.cases++
+	case event.RulePromote:
+		p.promoted++
+	case event.RuleRetire:
+		p.retired++
+	}
+}
+
+// idle forgets what ran.
+func (p *progress) idle() { *p = progress{} }
+
+// number reads a datum of an event, which is an int in process and a float64 from the journal.
+func number(v any) (int, bool) {
+	switch n := v.(type) {
+	case int:
+		return n, true
+	case int64:
+		return int(n), true
+	case float64:
+		return int(n), true
+	}
+	return 0, false
+}
+
+// text is the state of an activity in words.
+func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) string {
+	of := func(n, max int) string {
+		if max <= 0 {
+			return fmt.Sprint(n)
+		}
+		return fmt.Sprintf("%d/%d", n, max)
+	}
+	switch {
+	case held != nil:
+		return fmt.Sprintf("repair held  %s turn %s", held.EpisodeID, of(held.Turn, maxTurns))
+	case a.Stopping:
+		return "cancelling the " + string(a.Kind)
+	case p.episode != "":
+		return fmt.Sprintf("repairing  %s turn %s  %s", p.episode, of(p.step, maxTurns), elapsed(now.Sub(a.Since)))
+	case a.Kind == Replaying:
+		return fmt.Sprintf("replaying  %s turn %s  %s", a.Session, of(p.turn, p.turns), elapsed(now.Sub(a.Since)))
+	case a.Kind == Validating:
+		s := "validating"
+		if p.round > 0 {
+			s += fmt.Sprintf("  round %d", p.round)
+		}
+		if p.rule != "" {
+			s += fmt.Sprintf("  %s  case %d", tag(p.rule), p.cases+1)
+		}
+		return s + "  " + elapsed(now.Sub(a.Since))
+	case a.Kind == Repairing:
+		return "repairing  " + a.Episode
+	}
+	return ""
+}
+
+// elapsed is a duration as a person reads it.
+func elapsed(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0 s"
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d:%02d min", int(d.Minutes()), int(d.Seconds())%60)
+	}
+	return fmt.Sprintf("%d:%02d h", int(d.Hours()), int(d.Minutes())%60)
+}

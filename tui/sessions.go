@@ -1,0 +1,469 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/event"
+	"vise/engine/trace"
+	"vise/store"
+	"vise/tui/action"
+	"vise/tui/style"
+	"vise/tui/vlist"
+)
+
+// sessionsPage is how many sessions are read at a time.
+const sessionsPage = 200
+
+// sessionRow is a session in the list: the head, and what its latest turn says.
+type sessionRow struct {
+	trace.Session
+	// Worst is the lowest score of the latest scored turn, nil when none was.
+	Worst *float64 `json:"worst,omitempty"`
+	// Alerted: a notice was raised in the session.
+	Alerted bool `json:"alerted"`
+}
+
+// sessionsPane lists sessions, newest first.
+type sessionsPane struct {
+	sheet
+	list   *vlist.List[sessionRow]
+	first  query[sessionsWindow] // the first page, and what has changed
+	more   query[sessionsWindow] // a neighbouring page
+	asking bool                  // more is under way
+	wanted string                // select it when it comes
+	find   string
+	err    error
+}
+
+// sessionsWindow is a page with its place.
+type sessionsWindow struct {
+	rows   []sessionRow
+	want   vlist.Want
+	before bool
+	after  bool
+	anchor string // the selected session, looked up by itself
+	self   *sessionRow
+}
+
+func newSessions() *sessionsPane {
+	return &sessionsPane{
+		sheet: newSheet(PaneSessions, "Sessions"),
+		list:  vlist.New(func(r sessionRow) string { return r.ID }),
+		first: query[sessionsWindow]{pane: PaneSessions, name: "first"},
+		more:  query[sessionsWindow]{pane: PaneSessions, name: "more"},
+	}
+}
+
+// Badge is the number of sessions that are loaded.
+func (p *sessionsPane) Badge() string {
+	if p.list.Len() == 0 {
+		return ""
+	}
+	if _, after := p.list.More(); after {
+		return itoa(p.list.Len()) + "+"
+	}
+	return itoa(p.list.Len())
+}
+
+func (p *sessionsPane) SetSize(w, h int) {
+	if p.resize(w, h) {
+		p.list.SetHeight(h)
+	}
+}
+
+// Apply reads the list again when a session came, went or was scored.
+func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
+	p.see(ctx, c)
+	if c.Running {
+		p.bump()
+	}
+	var cmds []tea.Cmd
+	if c.Scope && ctx.Scope.Session != p.list.Key() {
+		p.wanted = ctx.Scope.Session
+		if p.list.SelectKey(p.wanted) {
+			p.wanted = ""
+			p.bump()
+		}
+	}
+	switch {
+	case c.Reload, c.Has(event.AgentStarted, event.SessionRemoved, event.ImportFinished):
+		cmds = append(cmds, p.ask(ctx))
+	case c.Has(event.Notice, event.TurnReplayed, event.AgentExited, event.Health):
+		cmds = append(cmds, p.ask(ctx))
+	}
+	return tea.Batch(cmds...)
+}
+
+// ask reads the page at the top, or the page around the cursor when one has scrolled away.
+func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
+	before, _ := p.list.More()
+	if before {
+		// Far down: refresh what is loaded from its first row on.
+		first, n := p.list.First(), p.list.Len()
+		return p.first.ask(ctx, func(tx *store.Tx) (sessionsWindow, error) {
+			w := sessionsWindow{before: true}
+			head, ok, err := tx.Session(first)
+			if err != nil || !ok {
+				return w, err
+			}
+			heads, err := tx.Sessions(store.Window{After: first, Limit: n})
+			if err != nil {
+				return w, err
+			}
+			w.rows, w.after, err = judged(tx, append([]trace.Session{head}, heads...), n)
+			return w, err
+		})
+	}
+	n := max(sessionsPage, p.list.Len())
+	return p.first.ask(ctx, func(tx *store.Tx) (w sessionsWindow, err error) {
+		heads, err := tx.Sessions(store.Window{Limit: n + 1})
+		if err != nil {
+			return w, err
+		}
+		w.rows, w.after, err = judged(tx, heads, n)
+		return w, err
+	})
+}
+
+// judged adds to at most n heads what their turns say; more: there were further ones.
+func judged(tx *store.Tx, heads []trace.Session, n int) (rows []sessionRow, more bool, err error) {
+	if len(heads) > n {
+		heads, more = heads[:n], true
+	}
+	rows = make([]sessionRow, len(heads))
+	for i, h := range heads {
+		rows[i].Session = h
+		r, ok, err := tx.Report(h.ID, h.Counts.Turns-1)
+		if err != nil {
+			return nil, false, err
+		}
+		if ok {
+			rows[i].Worst = worst(r)
+		}
+		episodes, err := tx.EpisodesOfSession(h.ID)
+		if err != nil {
+			return nil, false, err
+		}
+		if rows[i].Alerted = len(episodes) > 0; !rows[i].Alerted {
+			notices, err := tx.PendingNotices(h.ID)
+			if err != nil {
+				return nil, false, err
+			}
+			rows[i].Alerted = len(notices) > 0
+		}
+	}
+	return rows, more, nil
+}
+
+// Take puts a page into the list.
+func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	if w, err, fresh, mine := p.first.take(msg); mine {
+		if fresh {
+			p.err = err
+			if err == nil {
+				p.list.Set(w.rows, w.before, w.after)
+				p.settle(ctx)
+			}
+			p.bump()
+		}
+		return true, p.load(ctx)
+	}
+	w, err, fresh, mine := p.more.take(msg)
+	if !mine {
+		return false, nil
+	}
+	if fresh {
+		p.asking = false
+		if p.err = err; err == nil {
+			if w.want == vlist.After {
+				p.list.Append(w.rows, w.after)
+			} else {
+				p.list.Prepend(w.rows, w.before)
+			}
+		}
+		p.bump()
+	}
+	return true, nil
+}
+
+// settle puts the cursor where the scope is, or the scope where the cursor is.
+func (p *sessionsPane) settle(ctx *Context) {
+	want := p.wanted
+	if want == "" {
+		want = ctx.Scope.Session
+	}
+	if want != "" && (p.list.Key() == want || p.list.SelectKey(want)) {
+		p.wanted = ""
+		return
+	}
+	if p.wanted == "" {
+		p.select_(ctx)
+	}
+}
+
+// select_ makes the session under the cursor the scope.
+func (p *sessionsPane) select_(ctx *Context) {
+	r, ok := p.list.Selected()
+	if !ok || r.ID == ctx.Scope.Session {
+		return
+	}
+	s := ctx.Scope
+	s.Session, s.Turn, s.Span, s.Compare = r.ID, NoTurn, "", r.ReplayOf
+}
+
+// load asks for a neighbouring page when the view is near an end of the window.
+func (p *sessionsPane) load(ctx *Context) tea.Cmd {
+	want := p.list.Wants()
+	if want == vlist.None || p.asking {
+		return nil
+	}
+	p.asking = true
+	key := p.list.Last()
+	if want == vlist.Before {
+		key = p.list.First()
+	}
+	return p.more.ask(ctx, func(tx *store.Tx) (w sessionsWindow, err error) {
+		w.want = want
+		heads, err := tx.Sessions(store.Window{After: key, Limit: sessionsPage + 1, Oldest: want == vlist.Before})
+		if err != nil {
+			return w, err
+		}
+		var more bool
+		if w.rows, more, err = judged(tx, heads, sessionsPage); err != nil {
+			return w, err
+		}
+		if want == vlist.Before {
+			w.before = more
+			for i, j := 0, len(w.rows)-1; i < j; i, j = i+1, j-1 {
+				w.rows[i], w.rows[j] = w.rows[j], w.rows[i]
+			}
+		} else {
+			w.after = more
+		}
+		return w, nil
+	})
+}
+
+// Do moves the cursor.
+func (p *sessionsPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
+	switch id {
+	case action.NextProblem, action.PrevProblem:
+		return nil, p.problem(ctx, id == action.NextProblem)
+	case action.Protect:
+		return protect(ctx, ctx.Scope.Session, NoTurn), true
+	}
+	if !moveList(p.list, id) {
+		return nil, false
+	}
+	return p.moved(ctx), true
+}
+
+func (p *sessionsPane) moved(ctx *Context) tea.Cmd {
+	p.bump()
+	p.select_(ctx)
+	return p.load(ctx)
+}
+
+// moveList moves the cursor of a list by an action; false when the action is another.
+func moveList[T any](l *vlist.List[T], id action.ID) bool {
+	switch id {
+	case action.Up:
+		l.Move(-1)
+	case action.Down:
+		l.Move(1)
+	case action.PageUp:
+		l.Page(-1)
+	case action.PageDown:
+		l.Page(1)
+	case action.Home:
+		l.Home()
+	case action.End:
+		l.End()
+	default:
+		return false
+	}
+	return true
+}
+
+// problem goes to the next session in which a notice was raised.
+func (p *sessionsPane) problem(ctx *Context, forward bool) bool {
+	return p.seek(ctx, forward, func(r sessionRow) bool { return r.Alerted })
+}
+
+func (p *sessionsPane) seek(ctx *Context, forward bool, ok func(sessionRow) bool) bool {
+	step := 1
+	if !forward {
+		step = -1
+	}
+	for i := p.list.Index() + step; i >= 0 && i < p.list.Len(); i += step {
+		if ok(p.list.Items()[i]) {
+			p.list.Select(i)
+			p.bump()
+			p.select_(ctx)
+			return true
+		}
+	}
+	return false
+}
+
+// Search marks sessions whose name holds the text.
+func (p *sessionsPane) Search(ctx *Context, q string) int {
+	p.find = strings.ToLower(q)
+	p.bump()
+	if q == "" {
+		return 0
+	}
+	n := 0
+	for _, r := range p.list.Items() {
+		if p.match(r) {
+			n++
+		}
+	}
+	if r, ok := p.list.Selected(); ok && !p.match(r) {
+		if !p.seek(ctx, true, p.match) {
+			p.seek(ctx, false, p.match)
+		}
+	}
+	return n
+}
+
+// NextMatch goes on to the next session that matches.
+func (p *sessionsPane) NextMatch(ctx *Context, dir int) tea.Cmd {
+	p.seek(ctx, dir > 0, p.match)
+	return p.load(ctx)
+}
+
+func (p *sessionsPane) match(r sessionRow) bool {
+	return p.find != "" && strings.Contains(strings.ToLower(r.ID+" "+r.Title+" "+r.ReplayOf), p.find)
+}
+
+// Mouse selects and scrolls.
+func (p *sessionsPane) Mouse(ctx *Context, _, y int, m tea.MouseMsg) tea.Cmd {
+	if w, ok := m.(Wheel); ok {
+		if !p.list.Scroll(w.N) {
+			return nil
+		}
+		return p.moved(ctx)
+	}
+	if p.list.Click(y) {
+		return p.moved(ctx)
+	}
+	return nil
+}
+
+// Rows draws: mark, name, turns, worst score.
+func (p *sessionsPane) Rows() []string {
+	return p.cached(func(st *style.Style) []string {
+		if p.err != nil {
+			return p.hint("cannot read sessions: " + p.err.Error())
+		}
+		if p.list.Len() == 0 {
+			return p.hint("no sessions yet", "vise import PATH... brings recordings in")
+		}
+		items, first := p.list.Visible()
+		rows := make([]string, 0, len(items))
+		for i, it := range items {
+			rows = append(rows, p.row(st, it, first+i == p.list.Index()))
+		}
+		return rows
+	})
+}
+
+func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string {
+	g := st.Glyphs
+	r := st.Row(p.w, p.ground(selected))
+	mark := " "
+	if selected {
+		mark = g.Pointer
+	}
+	r.Put(style.Accent, mark)
+	role := style.Text
+	if p.match(it) {
+		role = style.Accent
+	}
+	name := it.ID
+	if it.Origin != trace.Recorded {
+		name = it.ReplayOf
+		if name == "" {
+			name = tag(it.ID)
+		}
+	}
+	state, stateRole := g.Neutral, style.Faint
+	switch {
+	case it.Alerted:
+		state, stateRole = g.Fail, style.Bad
+	case it.Worst != nil:
+		state, stateRole = g.Pass, style.Good
+	case p.running(it.ID):
+		state, stateRole = g.Busy, style.Info
+	}
+	const tail = 11 // turns, mark and score
+	at := ""
+	if it.Origin != trace.Recorded {
+		at = clock(it.Started)
+	}
+	room := max(4, r.Left()-tail-len(at))
+	r.Cell(role, name, room).Put(style.Dim, at)
+	r.Int(style.Dim, it.Counts.Turns, 4).Space(1).Put(stateRole, state).Right(scoreRole(it.Worst), score(it.Worst), 5)
+	return r.String()
+}
+
+func (p *sessionsPane) running(id string) bool {
+	return p.ctx.Running.Kind == Replaying && p.ctx.Scope.Session == id
+}
+
+// score is a score as a table shows it; a dash when there is none: no information
+// is not zero.
+func score(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	n := int(*v*100 + 0.5)
+	if n >= 100 {
+		return "1.00"
+	}
+	return "." + string(rune('0'+n/10)) + string(rune('0'+n%10))
+}
+
+// scoreRole is the colour of a score: wrong below the default threshold.
+func scoreRole(v *float64) style.Role {
+	switch {
+	case v == nil:
+		return style.Faint
+	case *v < 0.5:
+		return style.Bad
+	}
+	return style.Number
+}
+
+// Thumb is the scroll bar.
+func (p *sessionsPane) Thumb() (int, int) { return p.list.Thumb() }
+
+// Copy is the id under the cursor.
+func (p *sessionsPane) Copy() string { return p.list.Key() }
+
+// Headless shows the session.
+func (p *sessionsPane) Headless() string {
+	if p.list.Key() == "" {
+		return "vise sessions ls"
+	}
+	return "vise sessions show " + shellWord(p.list.Key())
+}
+
+// JSON are the heads on the screen.
+func (p *sessionsPane) JSON() any {
+	items, _ := p.list.Visible()
+	return items
+}
+
+// originOf is the session that a session is a replay of; "" for a recording.
+func (p *sessionsPane) originOf(id string) string {
+	for _, r := range p.list.Items() {
+		if r.ID == id {
+			return r.ReplayOf
+		}
+	}
+	return ""
+}

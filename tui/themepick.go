@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/tui/style"
+)
+
+// autoTheme follows the terminal's background.
+const autoTheme = "auto"
+
+// themePicker shows the themes; the screen wears the one under the cursor while
+// one moves, esc brings the old one back.
+type themePicker struct {
+	names []string
+	at    int
+	was   string
+}
+
+func newThemePicker(a *App) *themePicker {
+	p := &themePicker{names: []string{autoTheme}, was: a.look.chosen}
+	for _, t := range a.look.themes {
+		p.names = append(p.names, t.Name)
+	}
+	p.at = max(0, slices.Index(p.names, a.look.chosen))
+	return p
+}
+
+// chooseTheme sets a theme by name.
+func (a *App) chooseTheme(name string) tea.Cmd {
+	known := []string{autoTheme}
+	for _, t := range a.look.themes {
+		known = append(known, t.Name)
+	}
+	if !slices.Contains(known, name) {
+		return a.say(style.Warn, "no theme "+name+"; known are "+strings.Join(known, ", "))
+	}
+	a.look.chosen = name
+	return a.restyled()
+}
+
+// Key implements overlay.
+func (p *themePicker) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
+	switch k.String() {
+	case "esc", "q", "T":
+		a.close()
+		return a.chooseTheme(p.was)
+	case "enter":
+		a.close()
+		return a.say(style.Info, "theme "+p.names[p.at]+" for this session; ui.theme in vise.toml keeps it")
+	case "up", "k", "shift+tab":
+		p.at = max(0, p.at-1)
+	case "down", "j", "tab":
+		p.at = min(p.at+1, len(p.names)-1)
+	default:
+		return nil
+	}
+	return a.chooseTheme(p.names[p.at])
+}
+
+// Card implements overlay.
+func (p *themePicker) Card(a *App, w, h int) (string, []string, int, int) {
+	s := a.ctx.Style
+	var rows []string
+	for i, name := range p.names {
+		ground, mark := style.Panel, " "
+		if i == p.at {
+			ground, mark = style.Cursor, s.Glyphs.Pointer
+		}
+		r := s.Row(w, ground).Put(style.Accent, mark+" ").Cell(style.Text, name, 16)
+		if name == autoTheme {
+			r.Put(style.Dim, "follows the terminal")
+		} else {
+			for _, t := range a.look.themes {
+				if t.Name == name {
+					r.Put(style.Dim, string(t.Appearance))
+				}
+			}
+		}
+		rows = append(rows, r.String())
+	}
+	rows = append(rows, s.Row(w, style.Panel).String(),
+		s.Row(w, style.Panel).Put(style.Bad, s.Glyphs.Fail+" wrong  ").Put(style.Good, s.Glyphs.Pass+" better  ").
+			Put(style.Warn, s.Glyphs.Held+" waits  ").Put(style.Info, s.Glyphs.Busy+" runs  ").Put(style.Dim, "dim  ").Put(style.Faint, "faint").String(),
+		s.Row(w, style.Panel).Put(style.Dim, "enter keeps, esc brings the old one back").String())
+	return "themes", rows, -1, -1
+}

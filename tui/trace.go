@@ -1,0 +1,542 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/event"
+	"vise/engine/trace"
+	"vise/store"
+	"vise/tui/action"
+	"vise/tui/style"
+	"vise/tui/vlist"
+	"vise/tui/vtext"
+)
+
+// tracePane shows the trace of the turn in scope as a tree with durations, the
+// selected span beside or below it, and two runs side by side when there are two.
+type tracePane struct {
+	sheet
+	q       query[traceData]
+	session string
+	compare string
+	turn    int
+	data    traceData
+	live    []trace.Span // of a turn that is not stored yet
+	folded  map[string]bool
+	list    *vlist.List[traceRow]
+	text    *vtext.Text
+	shown   string // the span that the detail shows
+	inside  bool   // movement goes to the detail
+	err     error
+	find    string
+	start   time.Time
+	length  time.Duration
+	first   bool // go to the first difference or problem when the data comes
+}
+
+type traceData struct {
+	session, compare string
+	turn             int
+	now, was         []trace.Span
+	found, both      bool
+}
+
+// traceRow is a row of the tree, or of two runs side by side.
+type traceRow struct {
+	key  string
+	tree spanRow
+	pair pair
+}
+
+func newTrace() *tracePane {
+	return &tracePane{
+		sheet: newSheet(PaneTrace, "Trace"), q: query[traceData]{pane: PaneTrace, name: "turn"}, turn: NoTurn,
+		folded: map[string]bool{}, list: vlist.New(func(r traceRow) string { return r.key }),
+	}
+}
+
+// SetSize implements Pane.
+func (p *tracePane) SetSize(w, h int) {
+	if p.resize(w, h) {
+		p.place()
+	}
+}
+
+// split is how the pane is divided: the size of the list and that of the detail.
+func (p *tracePane) split() (listW, listH, detailW, detailH int, beside bool) {
+	switch {
+	case p.w >= 90 && !p.data.both:
+		listW = p.w * 55 / 100
+		return listW, p.h, p.w - listW - 1, p.h, true
+	case p.h >= 13:
+		listH = p.h * 55 / 100
+		return p.w, listH, p.w, p.h - listH - 1, false
+	case p.inside:
+		return p.w, 0, p.w, p.h, false
+	}
+	return p.w, p.h, p.w, 0, false
+}
+
+// place gives list and detail their sizes.
+func (p *tracePane) place() {
+	_, h, dw, dh, _ := p.split()
+	p.list.SetHeight(h)
+	if p.text != nil {
+		p.text.SetSize(dw, dh)
+	}
+	p.bump()
+}
+
+// Apply implements Pane.
+func (p *tracePane) Apply(ctx *Context, c Change) tea.Cmd {
+	if p.see(ctx, c) {
+		p.text, p.shown = vtext.New(ctx.Style.Width), ""
+		p.place()
+		p.detail()
+	}
+	s := ctx.Scope
+	if s.Session != p.session || s.Turn != p.turn || s.Compare != p.compare {
+		p.session, p.turn, p.compare = s.Session, s.Turn, s.Compare
+		p.live, p.first = nil, true
+		clear(p.folded)
+		p.retitle()
+		p.data = traceData{}
+		p.rebuild()
+		return p.ask(ctx)
+	}
+	if p.session == "" || p.turn == NoTurn {
+		return nil
+	}
+	again := c.Reload
+	for _, e := range c.Of(p.session) {
+		if e.TurnIndex == nil || *e.TurnIndex != p.turn {
+			continue
+		}
+		switch e.Type {
+		case event.SpanProgress:
+			if sp, ok := e.Data["span"].(trace.Span); ok {
+				p.upsert(sp)
+			}
+		case event.TurnReplayed:
+			again = true
+		}
+	}
+	if c.Scope && s.Span != "" && s.Span != p.list.Key() && p.list.SelectKey(s.Span) {
+		p.detail()
+	}
+	if again {
+		return p.ask(ctx)
+	}
+	return nil
+}
+
+func (p *tracePane) retitle() {
+	p.title = "Trace"
+	if p.session != "" && p.turn != NoTurn {
+		p.title = "Trace " + tag(p.session) + "/" + itoa(p.turn)
+	}
+}
+
+// upsert takes a span of a turn in progress.
+func (p *tracePane) upsert(s trace.Span) {
+	if p.data.found {
+		return
+	}
+	atEnd := p.list.AtEnd()
+	for i := range p.live {
+		if p.live[i].ID == s.ID {
+			p.live[i] = s
+			p.rebuild()
+			return
+		}
+	}
+	p.live = append(p.live, s)
+	p.rebuild()
+	if atEnd {
+		p.list.End()
+		p.detail()
+	}
+}
+
+func (p *tracePane) ask(ctx *Context) tea.Cmd {
+	session, compare, turn := p.session, p.compare, p.turn
+	if session == "" || turn == NoTurn {
+		p.q.drop()
+		return nil
+	}
+	return p.q.ask(ctx, func(tx *store.Tx) (d traceData, err error) {
+		d = traceData{session: session, compare: compare, turn: turn}
+		t, ok, err := tx.Turn(session, turn)
+		if err != nil {
+			return d, err
+		}
+		d.now, d.found = t.Spans, ok
+		if compare != "" {
+			old, ok, err := tx.Turn(compare, turn)
+			if err != nil {
+				return d, err
+			}
+			d.was, d.both = old.Spans, ok && d.found
+		}
+		return d, nil
+	})
+}
+
+// Take implements Pane.
+func (p *tracePane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	d, err, fresh, mine := p.q.take(msg)
+	if !mine || !fresh {
+		return mine, nil
+	}
+	if p.err = err; err == nil && d.session == p.session && d.turn == p.turn {
+		p.data = d
+		if d.found {
+			p.live = nil
+		}
+		p.rebuild()
+		if p.first && d.found {
+			p.first = false
+			p.settle(ctx)
+		}
+	}
+	p.bump()
+	return true, nil
+}
+
+// settle selects the span in scope, else the first difference, else the first
+// failed call, else the first span.
+func (p *tracePane) settle(ctx *Context) {
+	if ctx.Scope.Span != "" && p.list.SelectKey(ctx.Scope.Span) {
+		p.detail()
+		return
+	}
+	p.list.Home()
+	for i, r := range p.list.Items() {
+		if p.data.both && !r.pair.same || !p.data.both && r.tree.Span.Error != "" {
+			p.list.Select(i)
+			break
+		}
+	}
+	p.choose(ctx)
+}
+
+// rebuild lays out the rows.
+func (p *tracePane) rebuild() {
+	spans := p.data.now
+	if !p.data.found {
+		spans = p.live
+	}
+	p.start, p.length = extent(spans)
+	var rows []traceRow
+	if p.data.both {
+		for i, x := range align(p.data.was, p.data.now) {
+			key := "was-" + itoa(i)
+			if x.b != nil {
+				key = x.b.ID
+			}
+			rows = append(rows, traceRow{key: key, pair: x})
+		}
+		p.label("before " + tag(p.compare) + " │ now")
+	} else {
+		for _, r := range tree(spans, p.folded) {
+			rows = append(rows, traceRow{key: r.ID, tree: r})
+		}
+		p.label(p.summary(spans))
+	}
+	p.list.Set(rows, false, false)
+	p.place()
+	p.detail()
+}
+
+func (p *tracePane) summary(spans []trace.Span) string {
+	if len(spans) == 0 {
+		return ""
+	}
+	calls, errs := 0, 0
+	for i := range spans {
+		if spans[i].Kind == trace.TOOL {
+			calls++
+			if spans[i].Error != "" {
+				errs++
+			}
+		}
+	}
+	out := count(calls, "call")
+	if errs > 0 {
+		out += ", " + itoa(errs) + " failed"
+	}
+	return out
+}
+
+// selected is the span under the cursor; of two runs that of now, if it has one.
+func (p *tracePane) selected() *trace.Span {
+	r, ok := p.list.Selected()
+	switch {
+	case !ok:
+		return nil
+	case !p.data.both:
+		return r.tree.Span
+	case r.pair.b != nil:
+		return r.pair.b
+	}
+	return r.pair.a
+}
+
+// detail lays out the selected span; a span that grows keeps the reader's place.
+func (p *tracePane) detail() {
+	if p.text == nil {
+		return
+	}
+	p.bump()
+	s := p.selected()
+	if s == nil {
+		p.text.Set(nil)
+		p.shown = ""
+		return
+	}
+	p.text.Set(detail(p.st(), s))
+	if p.shown != s.ID {
+		p.text.Home()
+	}
+	p.shown = s.ID
+}
+
+func (p *tracePane) choose(ctx *Context) {
+	p.detail()
+	if s := p.selected(); s != nil && ctx.Scope.Session == p.session && ctx.Scope.Turn == p.turn {
+		ctx.Scope.Span = s.ID
+	}
+}
+
+// Do implements Pane.
+func (p *tracePane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
+	if p.inside {
+		switch id {
+		case action.Up:
+			p.text.Scroll(-1)
+		case action.Down:
+			p.text.Scroll(1)
+		case action.PageUp:
+			p.text.Page(-1)
+		case action.PageDown:
+			p.text.Page(1)
+		case action.Home:
+			p.text.Home()
+		case action.End:
+			p.text.End()
+		case action.Out, action.Escape, action.Left:
+			p.inside = false
+			p.place()
+		default:
+			return nil, false
+		}
+		p.bump()
+		return nil, true
+	}
+	switch id {
+	case action.Into:
+		p.inside = p.selected() != nil
+		p.place()
+		return nil, true
+	case action.Left, action.Right, action.Toggle:
+		return nil, p.fold(id)
+	case action.NextProblem, action.PrevProblem:
+		return nil, p.seek(ctx, id == action.NextProblem, p.problem)
+	}
+	if !moveList(p.list, id) {
+		return nil, false
+	}
+	p.choose(ctx)
+	return nil, true
+}
+
+func (p *tracePane) problem(r traceRow) bool {
+	if p.data.both {
+		return !r.pair.same
+	}
+	return r.tree.Span.Error != "" || r.tree.Pending
+}
+
+func (p *tracePane) fold(id action.ID) bool {
+	r, ok := p.list.Selected()
+	if !ok || p.data.both || r.tree.kids == 0 {
+		return false
+	}
+	fold := r.tree.open
+	if id != action.Toggle {
+		fold = id == action.Left
+	}
+	p.folded[r.key] = fold
+	p.rebuild()
+	return true
+}
+
+func (p *tracePane) seek(ctx *Context, forward bool, ok func(traceRow) bool) bool {
+	step := 1
+	if !forward {
+		step = -1
+	}
+	for i := p.list.Index() + step; i >= 0 && i < p.list.Len(); i += step {
+		if ok(p.list.Items()[i]) {
+			p.list.Select(i)
+			p.choose(ctx)
+			return true
+		}
+	}
+	return false
+}
+
+// Search implements Searcher: over names, arguments, results and errors.
+func (p *tracePane) Search(ctx *Context, q string) int {
+	p.find = strings.ToLower(q)
+	p.bump()
+	n := 0
+	for _, r := range p.list.Items() {
+		if p.match(r) {
+			n++
+		}
+	}
+	if r, ok := p.list.Selected(); n > 0 && ok && !p.match(r) && !p.seek(ctx, true, p.match) {
+		p.seek(ctx, false, p.match)
+	}
+	return n
+}
+
+// NextMatch implements Searcher.
+func (p *tracePane) NextMatch(ctx *Context, dir int) tea.Cmd {
+	p.seek(ctx, dir > 0, p.match)
+	return nil
+}
+
+func (p *tracePane) match(r traceRow) bool {
+	if p.find == "" {
+		return false
+	}
+	for _, s := range []*trace.Span{r.tree.Span, r.pair.a, r.pair.b} {
+		if s != nil && strings.Contains(strings.ToLower(s.Name+"\n"+s.Input+"\n"+s.Output+"\n"+s.Error), p.find) {
+			return true
+		}
+	}
+	return false
+}
+
+// Mouse implements Pane.
+func (p *tracePane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
+	lw, lh, _, _, beside := p.split()
+	onDetail := beside && x > lw || !beside && y > lh
+	if w, ok := m.(Wheel); ok {
+		if onDetail {
+			p.text.Scroll(w.N)
+			p.bump()
+		} else if p.list.Scroll(w.N) {
+			p.choose(ctx)
+		}
+		return nil
+	}
+	p.inside = onDetail
+	if !onDetail && p.list.Click(y) {
+		p.choose(ctx)
+	}
+	p.place()
+	return nil
+}
+
+// Copy implements Pane: the span as it is in the store.
+func (p *tracePane) Copy() string {
+	s := p.selected()
+	if s == nil {
+		return ""
+	}
+	if p.inside {
+		return p.text.String()
+	}
+	out := s.Name
+	for _, t := range []string{s.Input, s.Error, s.Output} {
+		if t != "" {
+			out += "\n" + t
+		}
+	}
+	return out
+}
+
+// Headless implements Pane.
+func (p *tracePane) Headless() string {
+	if p.session == "" {
+		return ""
+	}
+	return "vise sessions export " + shellWord(p.session)
+}
+
+// JSON implements Pane: the spans on the screen.
+func (p *tracePane) JSON() any {
+	items, _ := p.list.Visible()
+	out := make([]trace.Span, 0, len(items))
+	for _, r := range items {
+		switch {
+		case r.tree.Span != nil:
+			out = append(out, *r.tree.Span)
+		case r.pair.b != nil:
+			out = append(out, *r.pair.b)
+		}
+	}
+	return out
+}
+
+// Rows implements Pane.
+func (p *tracePane) Rows() []string { return p.cached(p.draw) }
+
+func (p *tracePane) draw(st *style.Style) []string {
+	switch {
+	case p.err != nil:
+		return p.hint("cannot read the trace: " + p.err.Error())
+	case p.session == "" || p.turn == NoTurn:
+		return p.hint("No turn is selected.", "Choose one in 2 Turns.")
+	case p.list.Len() == 0:
+		return p.hint("No steps yet.", "They appear as the agent works.")
+	}
+	lw, lh, dw, dh, beside := p.split()
+	items, first := p.list.Visible()
+	list := make([]string, 0, lh)
+	for i, it := range items {
+		on := first+i == p.list.Index()
+		if p.data.both {
+			list = append(list, p.pairRow(st, it, lw, on))
+		} else {
+			list = append(list, p.spanRow(st, it, lw, on))
+		}
+	}
+	list = st.Fit(list, lw, lh)
+	if dh == 0 {
+		return list
+	}
+	text := p.text.Rows()
+	if !beside {
+		if lh == 0 {
+			return st.Fit(text, dw, dh)
+		}
+		return append(append(list, p.rule(p.detailTitle())), text...)
+	}
+	line := st.Paint(style.Border, st.Glyphs.Box.V)
+	if p.inside {
+		line = st.Paint(style.BorderOn, st.Glyphs.Box.V)
+	}
+	for i := range list {
+		list[i] += line
+		if i < len(text) {
+			list[i] += text[i]
+		} else {
+			list[i] += st.Blank(dw)
+		}
+	}
+	return list
+}
+
+func (p *tracePane) detailTitle() string {
+	if p.inside {
+		return "span, scrolling: o leaves it"
+	}
+	return "span"
+}

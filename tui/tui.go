@@ -1,0 +1,246 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+
+	"vise/engine"
+	"vise/engine/event"
+	"vise/store"
+	"vise/themes"
+)
+
+// Config is what the workbench is opened with.
+type Config struct {
+	// Project is the name in the header.
+	Project string
+	// Harness, Store and Bus of the open project; all nil shows the first-run card.
+	Harness *engine.Harness
+	Store   *store.Store
+	Bus     *event.Bus
+	// Stepper is the hold given to engine.Options.Stepper; nil: repairs are not held.
+	Stepper *Hold
+	// Replay runs a recorded session through the agent; nil: no agent is configured.
+	Replay func(ctx context.Context, session string) error
+	// MaxTurns is the bound of a repair, for the header; 0 = unknown.
+	MaxTurns int
+	// Session is selected at first; "" = the newest.
+	Session string
+	// Theme is a theme's name, or "auto" (the default) to follow the terminal.
+	// ThemeDir holds themes of one's own.
+	Theme    string
+	ThemeDir string
+	// Env is the environment of the invocation.
+	Env []string
+	// In and Out are the terminal.
+	In  io.Reader
+	Out io.Writer
+	// Err gets the report of a crash; nil = os.Stderr.
+	Err io.Writer
+	// Now is the clock; nil = time.Now.
+	Now func() time.Time
+
+	themes []*themes.Theme
+	// options are added to the program's own by tests.
+	options []tea.ProgramOption
+	// started is told the program by tests.
+	started func(*tea.Program)
+}
+
+// ErrNoTerminal: the workbench was asked for where there is no terminal to draw on.
+var ErrNoTerminal = errors.New("no terminal")
+
+// IsTerminal reports whether both ends are a terminal: the program is never
+// started on a pipe, where it would leave cursor codes.
+func IsTerminal(in io.Reader, out io.Writer) bool {
+	fi, ok := in.(*os.File)
+	fo, ok2 := out.(*os.File)
+	return ok && ok2 && term.IsTerminal(fi.Fd()) && term.IsTerminal(fo.Fd())
+}
+
+// Run opens the workbench and returns when the person quits, the context ends or
+// the program crashes. However it ends, the terminal is as it was before and
+// everything the workbench started has ended.
+//
+// Errors: ErrNoTerminal when In or Out is none; the context's cause when it ended
+// first; a *Crash after a panic.
+func Run(ctx context.Context, cfg Config) error {
+	if len(cfg.options) == 0 && !IsTerminal(cfg.In, cfg.Out) {
+		return ErrNoTerminal
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Err == nil {
+		cfg.Err = os.Stderr
+	}
+	if cfg.Theme == "" {
+		cfg.Theme = autoTheme
+	}
+	var themeErr error
+	cfg.themes, themeErr = themes.All(cfg.ThemeDir)
+	if len(cfg.themes) == 0 {
+		return fmt.Errorf("workbench: %w", themeErr)
+	}
+	if cfg.env("TERM") == "dumb" {
+		return fmt.Errorf("workbench: TERM=dumb cannot draw a screen: %w", ErrNoTerminal)
+	}
+
+	pctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r := &runner{cfg: cfg}
+	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash}
+	app := newApp(pctx, cfg, conductor)
+	wheel := &wheelFilter{send: r.send}
+	r.program = tea.NewProgram(app, r.options(ctx, wheel)...)
+	if cfg.started != nil {
+		cfg.started(r.program)
+	}
+
+	var work sync.WaitGroup
+	if cfg.Bus != nil {
+		if cfg.Stepper != nil {
+			cfg.Stepper.Bind(cfg.Bus, cfg.Now)
+		}
+		work.Go(func() {
+			defer r.recover()
+			feed(pctx, cfg.Bus, r.send)
+		})
+	}
+	if themeErr != nil {
+		work.Go(func() { r.send(activityMsg{ended: Activity{Kind: "themes"}, err: themeErr}) })
+	}
+	_, err := r.program.Run()
+	stop()
+	wheel.stop()
+	conductor.Close()
+	work.Wait()
+	if len(cfg.options) == 0 {
+		// Mode 2031 is ours; the library does not know that we set it.
+		fmt.Fprint(cfg.Out, ansi.ResetModeLightDark)
+	}
+	return r.ended(ctx, err)
+}
+
+// runner ties the program to the goroutines around it.
+type runner struct {
+	cfg     Config
+	program *tea.Program
+	mu      sync.Mutex
+	crashed *Crash
+}
+
+// Crash is a panic of the workbench with its stack.
+type Crash struct {
+	Cause any
+	Stack []byte
+}
+
+func (c *Crash) Error() string {
+	return fmt.Sprintf("workbench: it crashed: %v; what was acknowledged is in the store", c.Cause)
+}
+
+func (r *runner) send(m tea.Msg) { r.program.Send(m) }
+
+// crash ends the program after a panic in a goroutine of ours. The report is
+// printed when the terminal is back.
+func (r *runner) crash(cause any, stack []byte) {
+	r.mu.Lock()
+	if r.crashed == nil {
+		r.crashed = &Crash{Cause: cause, Stack: stack}
+	}
+	r.mu.Unlock()
+	r.program.Kill()
+}
+
+func (r *runner) recover() {
+	if p := recover(); p != nil {
+		r.crash(p, debug.Stack())
+	}
+}
+
+func (r *runner) ended(ctx context.Context, err error) error {
+	r.mu.Lock()
+	crashed := r.crashed
+	r.mu.Unlock()
+	switch {
+	case crashed != nil:
+		fmt.Fprintf(r.cfg.Err, "vise: panic: %v\n\n%s\n", crashed.Cause, crashed.Stack)
+		return crashed
+	case errors.Is(err, tea.ErrProgramPanic):
+		return &Crash{Cause: "see above"}
+	case ctx.Err() != nil:
+		return fmt.Errorf("workbench: %w", context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("workbench: %w", err)
+	}
+	return nil
+}
+
+// frames per second; links that are slow or redraw twice get half.
+const (
+	fps     = 60
+	slowFPS = 30
+)
+
+func (r *runner) options(ctx context.Context, wheel *wheelFilter) []tea.ProgramOption {
+	c := r.cfg
+	rate := fps
+	if c.env("SSH_TTY") != "" || c.env("TMUX") != "" {
+		rate = slowFPS
+	}
+	o := []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env),
+		tea.WithFPS(rate), tea.WithFilter(wheel.filter), tea.WithoutSignalHandler(),
+	}
+	if c.noColor() {
+		o = append(o, tea.WithColorProfile(colorprofile.ASCII))
+	}
+	return append(o, c.options...)
+}
+
+// env is a variable of the invocation; the last setting wins.
+func (c Config) env(name string) string {
+	v := ""
+	for _, kv := range c.Env {
+		if k, value, ok := strings.Cut(kv, "="); ok && k == name {
+			v = value
+		}
+	}
+	return v
+}
+
+// noColor: NO_COLOR with any value that is not empty (no-color.org).
+func (c Config) noColor() bool { return c.env("NO_COLOR") != "" }
+
+// ascii: the locale cannot show more, or the person says so (VISE_ASCII).
+func (c Config) ascii() bool {
+	if c.env("VISE_ASCII") != "" {
+		return true
+	}
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := c.env(name); v != "" {
+			v = strings.ToLower(v)
+			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8") && (v == "c" || v == "posix")
+		}
+	}
+	return false
+}
+
+// syncOverSSH: the library asks no terminal behind SSH for synchronised output;
+// all we know of but Apple's have it or ignore it.
+func (c Config) syncOverSSH() bool {
+	return c.env("SSH_TTY") != "" && c.env("TERM_PROGRAM") != "Apple_Terminal" && c.env("VISE_NO_SYNC") == ""
+}

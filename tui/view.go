@@ -1,0 +1,65 @@
+package tui
+
+import "vise/tui/layout"
+
+// viewID names an arrangement of panes for one use.
+type viewID string
+
+// The views.
+const (
+	debugView    viewID = "debug"
+	repairView   viewID = "repair"
+	evidenceView viewID = "evidence"
+)
+
+// viewDef is a view: its tree of panes and the pane that has the focus at first.
+type viewDef struct {
+	id    viewID
+	title string
+	key   string
+	root  layout.Node
+	first PaneID
+}
+
+// leaf makes a pane of a tree. What collapses first when the screen is small is
+// what a person misses least: the highest number.
+func leaf(id PaneID, weight, collapse, minW, minH int) layout.Node {
+	return layout.Node{Pane: string(id), Weight: weight, Collapse: collapse, MinW: minW, MinH: minH}
+}
+
+// views are the arrangements in the order of their names in the header.
+func views() []viewDef {
+	left := func(weight int) layout.Node {
+		return layout.Split(layout.Stack, weight,
+			leaf(PaneSessions, 3, 1, 24, 5),
+			leaf(PaneAttention, 2, 4, 24, 4))
+	}
+	return []viewDef{
+		{debugView, "Debug", "D", layout.Split(layout.Columns, 1,
+			left(10),
+			layout.Split(layout.Stack, 30,
+				layout.Split(layout.Columns, 9, leaf(PaneTurns, 1, 2, 32, 6), leaf(PaneScores, 1, 3, 32, 6)),
+				leaf(PaneTrace, 11, 0, 36, 6))), PaneSessions},
+		{repairView, "Repair", "R", layout.Split(layout.Columns, 1,
+			left(10),
+			layout.Split(layout.Stack, 36,
+				leaf(PaneRepair, 7, 0, 40, 6),
+				layout.Split(layout.Columns, 3, leaf(PaneTrace, 5, 2, 36, 5), leaf(PaneRules, 5, 1, 32, 5)))), PaneRepair},
+		{evidenceView, "Evidence", "E", layout.Split(layout.Stack, 1,
+			leaf(PaneValidation, 6, 0, 40, 7),
+			layout.Split(layout.Columns, 5, leaf(PaneRules, 1, 1, 32, 6), leaf(PaneJournal, 1, 2, 32, 6))), PaneValidation},
+	}
+}
+
+// paneOrder is the order of the panes: that of the keys 1 to 9.
+var paneOrder = []PaneID{PaneSessions, PaneTurns, PaneTrace, PaneScores, PaneRepair, PaneRules, PaneValidation, PaneAttention, PaneJournal}
+
+// home is the view in which a pane is looked for when the current one lacks it.
+func home(list []viewDef, id PaneID) viewID {
+	for _, v := range list {
+		if v.root.Has(string(id)) {
+			return v.id
+		}
+	}
+	return debugView
+}
