@@ -49,9 +49,8 @@ type scoresData struct {
 	head    bool           // there are turns before the window
 }
 
-func newScores(ctx *Context) *scoresPane {
-	return &scoresPane{sheet: newSheet(ctx, PaneScores, "Scores"), q: query[scoresData]{pane: PaneScores, name: "reports"},
-		turn: NoTurn, owed: -1, found: vtext.New(ctx.Style.Width)}
+func newScores() *scoresPane {
+	return &scoresPane{sheet: newSheet(PaneScores, "Scores"), q: query[scoresData]{pane: PaneScores, name: "reports"}, turn: NoTurn, owed: -1}
 }
 
 // SetSize implements Pane.
@@ -63,7 +62,7 @@ func (p *scoresPane) SetSize(w, h int) {
 
 // Apply implements Pane.
 func (p *scoresPane) Apply(ctx *Context, c Change) tea.Cmd {
-	if p.restyle(ctx) {
+	if p.see(ctx, c) {
 		p.found = vtext.New(ctx.Style.Width)
 		p.findings()
 	}
@@ -207,6 +206,9 @@ func (p *scoresPane) headRows() int { return min(p.h, 1+len(p.metrics)+1) }
 // findings lays out what was found in the selected turn.
 func (p *scoresPane) findings() {
 	p.bump()
+	if p.ctx == nil {
+		return
+	}
 	r, i := p.current()
 	p.found.SetSize(p.w, max(0, p.h-p.headRows()-1))
 	var rows []string
@@ -250,16 +252,16 @@ func (p *scoresPane) finding(severity, text string) []string {
 	}
 	rows := p.wrapped(style.Text, text, indent, 0, 4)
 	if len(rows) > 0 {
-		first := vtext.Wrap(p.style.Clean(text), max(1, p.w-indent), 0, p.style.Width)[0]
+		first := vtext.Wrap(p.st().Clean(text), max(1, p.w-indent), 0, p.st().Width)[0]
 		rows[0] = p.line().Space(2).Cell(role, severity, indent-2).Put(style.Text, first).String()
 	}
 	return rows
 }
 
 // Rows implements Pane.
-func (p *scoresPane) Rows() []string { return p.paint(p.draw) }
+func (p *scoresPane) Rows() []string { return p.cached(p.draw) }
 
-func (p *scoresPane) draw() []string {
+func (p *scoresPane) draw(*style.Style) []string {
 	switch {
 	case p.session == "":
 		return p.hint("No session is selected.", "Choose one in Sessions.")
@@ -314,12 +316,12 @@ func (p *scoresPane) header(c scoreColumns, shown []scoring.Report) string {
 
 func (p *scoresPane) metric(c scoreColumns, m string, i int, r scoring.Report, at, first int, shown []scoring.Report) string {
 	ground := p.ground(i == p.cursor)
-	row := p.style.Row(p.w, ground).Cell(style.Text, m, c.name).Space(1)
+	row := p.st().Row(p.w, ground).Cell(style.Text, m, c.name).Space(1)
 	for j, rep := range shown {
 		s, ok := scoreOf(rep, m)
 		mark, role := " ", style.Spark
 		if ok && s.Value != nil {
-			mark = p.style.Glyphs.Sparkline([]*float64{s.Value})
+			mark = p.st().Glyphs.Sparkline([]*float64{s.Value})
 			if below(s) {
 				role = style.Bad
 			}
@@ -357,7 +359,7 @@ func below(s scoring.Score) bool { return s.Value != nil && s.Tier < 3 && *s.Val
 
 // mark is the gate's word on a scoring.
 func (p *scoresPane) mark(s scoring.Score) (string, style.Role) {
-	g := p.style.Glyphs
+	g := p.st().Glyphs
 	switch {
 	case s.Regressed:
 		return g.Regress + " regression", style.Bad
@@ -374,7 +376,7 @@ func (p *scoresPane) mark(s scoring.Score) (string, style.Role) {
 // gates is the row under the sparklines: where the gate fired and a notice was raised.
 func (p *scoresPane) gates(c scoreColumns, at, first int, shown []scoring.Report) string {
 	row := p.line().Cell(style.Dim, "gate, notice", c.name).Space(1)
-	g := p.style.Glyphs
+	g := p.st().Glyphs
 	for j, r := range shown {
 		mark, role := " ", style.Dim
 		for _, s := range r.Scores {

@@ -11,55 +11,21 @@ import (
 	"vise/tui/vtext"
 )
 
-// sheet is what all panes share: size, focus, look, version and the rows drawn last.
+// sheet is a surface with title and badge, and the rows that panes of records are
+// made of.
 type sheet struct {
-	id      PaneID
-	title   string
-	badge   string
-	w, h    int
-	focus   bool
-	style   *style.Style
-	version uint64
-	drawn   uint64
-	rows    []string
+	surface
+	title string
+	badge string
 }
 
-func newSheet(ctx *Context, id PaneID, title string) sheet {
-	return sheet{id: id, title: title, style: ctx.Style, version: 1}
-}
-
-// ID names the pane.
-func (s *sheet) ID() PaneID { return s.id }
+func newSheet(id PaneID, title string) sheet { return sheet{surface: surface{id: id}, title: title} }
 
 // Title is the noun in the border.
 func (s *sheet) Title() string { return s.title }
 
 // Badge is the state at the right of the border.
 func (s *sheet) Badge() string { return s.badge }
-
-// Version is raised by every change of what is shown.
-func (s *sheet) Version() uint64 { return s.version }
-
-func (s *sheet) bump() { s.version++ }
-
-// resize sets the size and tells whether it is another one.
-func (s *sheet) resize(w, h int) bool {
-	w, h = max(0, w), max(0, h)
-	if w == s.w && h == s.h {
-		return false
-	}
-	s.w, s.h = w, h
-	s.bump()
-	return true
-}
-
-// SetFocus tells whether keys go to the pane.
-func (s *sheet) SetFocus(on bool) {
-	if s.focus != on {
-		s.focus = on
-		s.bump()
-	}
-}
 
 // label sets the badge.
 func (s *sheet) label(badge string) {
@@ -69,47 +35,35 @@ func (s *sheet) label(badge string) {
 	}
 }
 
-// restyle takes over the look of the context; true when it is another one.
-func (s *sheet) restyle(ctx *Context) bool {
-	if s.style == ctx.Style {
-		return false
+// see keeps the context; true when the look is another one, at the first call too.
+func (s *sheet) see(ctx *Context, c Change) bool {
+	first := s.ctx == nil
+	s.ctx = ctx
+	if first || c.Style {
+		s.bump()
+		return true
 	}
-	s.style = ctx.Style
-	s.bump()
-	return true
+	return false
 }
 
-// paint returns the rows drawn last, or draws them anew after a change.
-func (s *sheet) paint(draw func() []string) []string {
-	if s.rows == nil || s.drawn != s.version {
-		s.rows, s.drawn = s.style.Fit(draw(), s.w, s.h), s.version
-	}
-	return s.rows
-}
-
-// ground is that of the row under the cursor.
-func (s *sheet) ground(selected bool) style.Role {
-	switch {
-	case !selected:
-		return style.Plain
-	case s.focus:
-		return style.Cursor
-	}
-	return style.CursorIdle
-}
+// st is the present look; only after the first Apply.
+func (s *sheet) st() *style.Style { return s.ctx.Style }
 
 // line starts a row on no particular ground.
-func (s *sheet) line() *style.Row { return s.style.Row(s.w, style.Plain) }
+func (s *sheet) line() *style.Row { return s.st().Row(s.w, style.Plain) }
+
+// part is a sheet of another width for a part of a row.
+func (s *sheet) part(w int) *sheet { return &sheet{surface: surface{ctx: s.ctx, w: w}} }
 
 // wrapped are rows of a text in one role, indented as a block; limit bounds the
 // rows (0 = none) and says when more were left out.
 func (s *sheet) wrapped(role style.Role, text string, indent, hang, limit int) []string {
 	var out []string
 	for line := range strings.SplitSeq(strings.TrimRight(guard.Visible(text), "\n"), "\n") {
-		line = s.style.Clean(strings.ReplaceAll(line, "\t", "    "))
-		for _, r := range vtext.Wrap(line, max(1, s.w-indent), hang, s.style.Width) {
+		line = s.st().Clean(strings.ReplaceAll(line, "\t", "    "))
+		for _, r := range vtext.Wrap(line, max(1, s.w-indent), hang, s.st().Width) {
 			if limit > 0 && len(out) == limit {
-				return append(out, s.line().Space(indent).Put(style.Faint, s.style.Glyphs.Ellipsis+" more").String())
+				return append(out, s.line().Space(indent).Put(style.Faint, s.st().Glyphs.Ellipsis+" more").String())
 			}
 			out = append(out, s.line().Space(indent).Put(role, r).String())
 		}
@@ -123,7 +77,7 @@ func (s *sheet) rule(word string) string {
 	if word != "" {
 		r.Put(style.Heading, word).Space(1)
 	}
-	return r.Put(style.Border, strings.Repeat(s.style.Glyphs.Box.H, r.Left())).String()
+	return r.Put(style.Border, strings.Repeat(s.st().Glyphs.Box.H, r.Left())).String()
 }
 
 // hint is what an empty pane says: what would fill it, and which key does that.

@@ -1,0 +1,416 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/episode"
+	"vise/engine/event"
+	"vise/engine/notice"
+	"vise/engine/rule"
+	"vise/store"
+	"vise/tui/action"
+	"vise/tui/style"
+)
+
+// attentionEach bounds the entries of one kind; the rest is counted.
+const attentionEach = 20
+
+// AttentionItem is one thing that waits for a person.
+type AttentionItem struct {
+	// Kind: incident, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, candidates.
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	// Do says what a person can do about it.
+	Do        string    `json:"do"`
+	At        time.Time `json:"at,omitzero"`
+	SessionID string    `json:"session_id,omitempty"`
+	TurnIndex int       `json:"turn_index,omitempty"`
+	NoticeID  string    `json:"notice_id,omitempty"`
+	EpisodeID string    `json:"episode_id,omitempty"`
+	RuleID    string    `json:"rule_id,omitempty"`
+}
+
+// attentionPane lists what waits for a person, each with what to do.
+type attentionPane struct {
+	sheet
+	q      query[[]AttentionItem]
+	stored []AttentionItem // what the store knows
+	items  []AttentionItem // incidents first
+	cursor int
+	top    int // first row shown
+}
+
+func newAttention() *attentionPane {
+	return &attentionPane{sheet: newSheet(PaneAttention, "Attention"), q: query[[]AttentionItem]{pane: PaneAttention, name: "items"}}
+}
+
+// SetSize implements Pane.
+func (p *attentionPane) SetSize(w, h int) { p.resize(w, h) }
+
+// attentive are the events after which something may wait, or no longer does.
+var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAcknowledged, event.RepairNoticeResolved, event.RepairFailed, event.RepairTimedOut,
+	event.RepairCompleted, event.RepairStarted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
+	event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.ValidationVerdict,
+	event.StoreQuarantined, event.BudgetStopped, event.Recovery, event.ValidationRoundEnded}
+
+// Apply implements Pane.
+func (p *attentionPane) Apply(ctx *Context, c Change) tea.Cmd {
+	p.see(ctx, c)
+	if c.Incidents {
+		p.merge()
+	}
+	if c.Reload || c.Has(attentive...) || c.Incidents {
+		return p.ask(ctx)
+	}
+	return nil
+}
+
+func (p *attentionPane) ask(ctx *Context) tea.Cmd {
+	return p.q.ask(ctx, waiting)
+}
+
+// waiting reads everything stored that waits for a person.
+func waiting(tx *store.Tx) (out []AttentionItem, err error) {
+	var paused struct {
+		NoticeID string `json:"notice_id"`
+		At       string `json:"at"`
+	}
+	stopped, err := tx.State("repair/paused", &paused)
+	if err != nil {
+		return nil, err
+	}
+	if stopped {
+		out = append(out, AttentionItem{Kind: "paused", NoticeID: paused.NoticeID, At: parsed(paused.At),
+			Text: "repair is paused since " + stamp(paused.At), Do: "a resumes it; headless: vise notices resume"})
+	}
+	var breaker notice.Breaker
+	if _, err := tx.State("breaker", &breaker); err != nil {
+		return nil, err
+	}
+	if breaker.Open && !stopped {
+		out = append(out, AttentionItem{Kind: "breaker", Text: "too many notices: further ones are held back", Do: "look what went wrong, then a closes the breaker"})
+	}
+	if out, err = humans(tx, out); err != nil {
+		return nil, err
+	}
+	if out, err = stuck(tx, out); err != nil {
+		return nil, err
+	}
+	damaged, err := tx.Quarantine()
+	if err != nil {
+		return nil, err
+	}
+	if n := len(damaged); n > 0 {
+		q := damaged[n-1]
+		out = append(out, AttentionItem{Kind: "quarantine", At: q.At, Text: fmt.Sprintf("%s of the store could not be read, the last: %s", count(n, "record"), q.Record),
+			Do: "they are kept aside; vise store verify tells more"})
+	}
+	budget, err := tx.LastEvents(1, event.BudgetStopped)
+	if err != nil {
+		return nil, err
+	}
+	if len(budget) > 0 {
+		out = append(out, AttentionItem{Kind: "budget", At: budget[0].At, Text: "the budget stopped a model call at " + clock(budget[0].At), Do: "raise budget.usd or budget.tokens in vise.toml"})
+	}
+	return undecided(tx, out)
+}
+
+// humans adds the pending notices that ask for a person.
+func humans(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	list, err := tx.Notices(store.Window{Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, x := range list {
+		if x.Severity != notice.NeedsHuman || x.Status != notice.Pending {
+			continue
+		}
+		if n++; n > attentionEach {
+			continue
+		}
+		out = append(out, AttentionItem{Kind: "needs_human", At: parsed(x.CreatedAt), SessionID: x.SessionID, TurnIndex: x.TurnIndex, NoticeID: x.ID,
+			Text: "needs_human " + tag(x.ID) + ": " + x.Summary, Do: "enter goes to the turn; A acknowledges it, a resumes repair"})
+	}
+	if n > attentionEach {
+		out = append(out, AttentionItem{Kind: "needs_human", Text: fmt.Sprintf("%d more notices need a person", n-attentionEach), Do: "vise notices ls --pending"})
+	}
+	return out, nil
+}
+
+// stuck adds the episodes that failed.
+func stuck(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	list, err := tx.Episodes(store.Window{Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, e := range list {
+		var x AttentionItem
+		why := ""
+		if e.Result != nil {
+			why = e.Result.Error
+			if why == "" {
+				why = strings.ReplaceAll(e.Result.ErrorCategory, "_", " ")
+			}
+		}
+		if why != "" {
+			why = ": " + why
+		}
+		switch e.Status {
+		case episode.Dead:
+			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%s failed %s and is given up%s", tag(e.ID), count(e.Attempts, "time"), why),
+				Do: "enter shows its steps; s tries it once more"}
+		case episode.Failed, episode.TimedOut, episode.Cancelled:
+			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("repair %s %s%s", tag(e.ID), strings.ReplaceAll(string(e.Status), "_", " "), why),
+				Do: "enter shows its steps; s tries it again"}
+		default:
+			continue
+		}
+		if n++; n > attentionEach {
+			break
+		}
+		x.At, x.SessionID, x.TurnIndex, x.EpisodeID = parsed(e.CreatedAt), e.SessionID, e.TurnIndex, e.ID
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// undecided adds the candidates that evidence has not judged.
+func undecided(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	list, err := tx.Rules(rule.Candidate)
+	if err != nil || len(list) == 0 {
+		return out, err
+	}
+	newest := list[len(list)-1]
+	verdicts, err := tx.Verdicts(newest.ID)
+	if err != nil {
+		return nil, err
+	}
+	text, do := count(len(list), "candidate")+" undecided, the newest "+tag(newest.ID), "v validates until idle, V the rule in scope"
+	if n := len(verdicts); n > 0 {
+		text += ": " + verdicts[n-1].Reason
+		if verdicts[n-1].PendingReason == "no_matching_replayable_case" {
+			do = "no case can be replayed for it: the forward trial decides; retire it with X in Rules"
+		}
+	}
+	return append(out, AttentionItem{Kind: "candidates", RuleID: newest.ID, At: parsed(newest.CreatedAt), Text: text, Do: do}), nil
+}
+
+func parsed(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, text)
+	return t
+}
+
+// Take implements Pane.
+func (p *attentionPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	if m, ok := msg.(attended); ok {
+		if m.err != nil {
+			return true, failed(m.err, m.what)
+		}
+		return true, func() tea.Msg { return sayMsg{m.what, style.Good} }
+	}
+	list, err, fresh, mine := p.q.take(msg)
+	if !mine || !fresh || err != nil {
+		return mine, failed(err, "read what waits")
+	}
+	p.stored = list
+	p.merge()
+	return true, nil
+}
+
+// merge puts the incidents of this run, newest first, before what is stored.
+func (p *attentionPane) merge() {
+	p.items = p.items[:0]
+	if p.ctx != nil {
+		for i := len(p.ctx.Incidents) - 1; i >= 0 && len(p.items) < attentionEach; i-- {
+			x := p.ctx.Incidents[i]
+			p.items = append(p.items, AttentionItem{Kind: "incident", At: x.At, Text: x.What + ": " + x.Err.Error(), Do: incidentAdvice(x)})
+		}
+	}
+	p.items = append(p.items, p.stored...)
+	p.cursor = max(0, min(p.cursor, len(p.items)-1))
+	badge := ""
+	if n := len(p.items); n > 0 {
+		badge = itoa(n)
+	}
+	p.label(badge)
+	p.bump()
+}
+
+// incidentAdvice says what to do about an error of something the workbench started.
+func incidentAdvice(x Incident) string {
+	var full *store.FullError
+	switch {
+	case errors.As(x.Err, &full):
+		return "the store is read-only until there is room: free some disk space, then try again"
+	case strings.Contains(x.What, string(Replaying)):
+		return "check agent.command with vise doctor; r tries again"
+	case strings.Contains(x.What, string(Validating)):
+		return "v goes on where it stopped"
+	case strings.Contains(x.What, string(Repairing)):
+		return "s starts the repair again"
+	}
+	return "vise doctor checks the project"
+}
+
+// Rows implements Pane.
+func (p *attentionPane) Rows() []string { return p.cached(p.draw) }
+
+func (p *attentionPane) draw(*style.Style) []string {
+	if len(p.items) == 0 {
+		return p.hint("Nothing waits for you.", "Errors, paused repairs and undecided rules are shown here.")
+	}
+	var rows []string
+	first, last := 0, 0
+	for i, x := range p.items {
+		if i == p.cursor {
+			first = len(rows)
+		}
+		rows = append(rows, p.item(x, i == p.cursor)...)
+		if i == p.cursor {
+			last = len(rows)
+		}
+	}
+	if last > p.top+p.h {
+		p.top = last - p.h
+	}
+	p.top = max(0, min(p.top, first, len(rows)-1))
+	return rows[p.top:]
+}
+
+func (p *attentionPane) item(x AttentionItem, selected bool) []string {
+	g := p.st().Glyphs
+	mark, role := g.Alert, style.Warn
+	switch x.Kind {
+	case "incident", "dead_letter", "quarantine", "failed":
+		mark, role = g.Fail, style.Bad
+	case "candidates":
+		mark, role = g.Trial, style.Info
+	}
+	lines := p.part(p.w-2).wrapped(style.Text, x.Text, 0, 0, 2)
+	if len(lines) > 2 {
+		lines = lines[:2] // the rest is copied and shown by what it leads to
+	}
+	lead := " "
+	if selected {
+		lead = g.Pointer
+	}
+	var rows []string
+	for i, l := range lines {
+		head := p.st().Row(2, style.Plain)
+		if i == 0 {
+			head.Put(style.Accent, lead).Put(role, mark)
+		}
+		rows = append(rows, head.String()+l)
+	}
+	for _, l := range p.part(p.w-2).wrapped(style.Dim, x.Do, 0, 0, 2) {
+		rows = append(rows, "  "+l)
+	}
+	return rows
+}
+
+// attended is the end of something a person did here.
+type attended struct {
+	what string
+	err  error
+}
+
+// For is the pane.
+func (attended) For() PaneID { return PaneAttention }
+
+// Do implements Pane.
+func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
+	move := map[action.ID]int{action.Up: -1, action.Down: 1, action.PageUp: -5, action.PageDown: 5, action.Home: -len(p.items), action.End: len(p.items)}
+	if n, ok := move[id]; ok {
+		p.cursor = max(0, min(p.cursor+n, len(p.items)-1))
+		p.bump()
+		return nil, true
+	}
+	switch id {
+	case action.Resume:
+		h, end := ctx.Harness, ctx.Ctx
+		if h == nil {
+			return nil, false
+		}
+		return func() tea.Msg {
+			n, err := h.Resume(end)
+			if err != nil {
+				return attended{"resume repair", err}
+			}
+			return attended{"repair goes on; " + count(n, "notice") + " acknowledged", nil}
+		}, true
+	case action.Acknowledge:
+		if p.cursor >= len(p.items) || p.items[p.cursor].NoticeID == "" || ctx.Harness == nil {
+			return func() tea.Msg { return sayMsg{"no notice is selected", style.Dim} }, true
+		}
+		h, end, notice := ctx.Harness, ctx.Ctx, p.items[p.cursor].NoticeID
+		return func() tea.Msg {
+			if err := h.AckNotice(end, notice, "acknowledged in the workbench"); err != nil {
+				return attended{"acknowledge", err}
+			}
+			return attended{"acknowledged " + tag(notice), nil}
+		}, true
+	case action.Into:
+		if p.cursor >= len(p.items) {
+			return nil, true
+		}
+		x, s := p.items[p.cursor], ctx.Scope
+		if x.SessionID != "" {
+			s.Session, s.Turn, s.Span, s.Compare = x.SessionID, x.TurnIndex, "", ""
+		}
+		if x.EpisodeID != "" {
+			s.Episode, s.Attempt, s.Step = x.EpisodeID, 0, 0
+		}
+		if x.NoticeID != "" {
+			s.Notice = x.NoticeID
+		}
+		if x.RuleID != "" {
+			s.Rule = x.RuleID
+		}
+		return nil, true
+	}
+	return nil, false
+}
+
+// Mouse implements Pane.
+func (p *attentionPane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
+	switch m := m.(type) {
+	case Wheel:
+		n := 1
+		if m.N < 0 {
+			n = -1
+		}
+		p.cursor = max(0, min(p.cursor+n, len(p.items)-1))
+		p.bump()
+	case tea.MouseClickMsg:
+		row := -p.top
+		for i, it := range p.items {
+			if row += len(p.item(it, false)); y < row {
+				p.cursor = i
+				p.bump()
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// Copy implements Pane.
+func (p *attentionPane) Copy() string {
+	if p.cursor >= len(p.items) {
+		return ""
+	}
+	return p.items[p.cursor].Text + "\n" + p.items[p.cursor].Do
+}
+
+// Headless implements Pane.
+func (p *attentionPane) Headless() string { return "vise notices ls --pending" }
+
+// JSON implements Pane.
+func (p *attentionPane) JSON() any { return p.items }

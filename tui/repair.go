@@ -1,0 +1,425 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/episode"
+	"vise/engine/event"
+	"vise/engine/notice"
+	"vise/engine/trace"
+	"vise/store"
+	"vise/tui/action"
+	"vise/tui/style"
+	"vise/tui/vtext"
+)
+
+// repairPane shows one episode of repair: every step the agent took, the one that
+// is streaming, and the checkpoint at which it is held.
+type repairPane struct {
+	sheet
+	q       query[repairData]
+	want    string // the episode asked for; "" = the newest of the session in scope
+	data    repairData
+	live    liveStep
+	held    *Held
+	attempt int // the selected step; 0 = following
+	step    int
+	open    bool // the prompt of the selected step is unfolded
+	body    *vtext.Text
+	at      map[[2]int]int // first line of a step in the body
+	ticking bool
+	heldFor time.Duration // of the run under way; the clock of a run stands still meanwhile
+	heldAt  time.Time
+}
+
+type repairData struct {
+	found   bool
+	episode episode.Episode
+	steps   []episode.Step
+	notice  notice.Notice // the first of the episode
+	session trace.Session
+	older   string // neighbours in time
+	newer   string
+	wanted  string
+}
+
+func newRepair() *repairPane {
+	return &repairPane{sheet: newSheet(PaneRepair, "Repair"), q: query[repairData]{pane: PaneRepair, name: "episode"}, at: map[[2]int]int{}}
+}
+
+// bounds are the limits of a repair; zero when there is no engine to ask.
+func (p *repairPane) bounds() (turns int, timeout time.Duration) {
+	if p.ctx.Harness == nil {
+		return 0, 0
+	}
+	b := p.ctx.Harness.RepairBounds()
+	return b.MaxTurns, b.Timeout
+}
+
+func (p *repairPane) now() time.Time { return p.ctx.Now() }
+
+// SetSize implements Pane.
+func (p *repairPane) SetSize(w, h int) {
+	if p.resize(w, h) {
+		p.layout()
+	}
+}
+
+// Apply implements Pane.
+func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
+	dirty := false
+	if p.see(ctx, c) {
+		p.body = vtext.New(ctx.Style.Width)
+		dirty = true
+	}
+	again := c.Reload
+	if c.Scope {
+		again = p.follow(ctx, c.Old) || again
+		dirty = true
+	}
+	if c.Held || p.held != ctx.Held {
+		p.hold(ctx.Held)
+		dirty = true
+		again = again || p.held != nil && p.held.EpisodeID == p.data.episode.ID
+	}
+	for _, e := range c.Events {
+		if e.EpisodeID == "" || e.EpisodeID != cmp.Or(p.data.episode.ID, p.want) {
+			if e.Type == event.RepairStarted && p.want == "" && (e.SessionID == ctx.Scope.Session || !p.data.found) {
+				p.want, again = e.EpisodeID, true
+			}
+			continue
+		}
+		switch e.Type {
+		case event.RepairDelta:
+			p.live.add(e)
+			dirty = true
+		case event.StepWaiting:
+		case event.RepairStarted:
+			p.live, p.heldFor = liveStep{}, 0
+			again = true
+		default:
+			again = true
+		}
+	}
+	if dirty {
+		p.layout()
+	}
+	cmds := []tea.Cmd{p.tick()}
+	if again {
+		cmds = append(cmds, p.ask(ctx))
+	}
+	return tea.Batch(cmds...)
+}
+
+// follow takes over the scope; true when another episode must be read.
+func (p *repairPane) follow(ctx *Context, old Scope) bool {
+	s := ctx.Scope
+	p.attempt, p.step = s.Attempt, s.Step
+	switch {
+	case s.Episode != "" && s.Episode != p.want:
+		p.want = s.Episode
+		return true
+	case s.Session != old.Session && s.Episode == old.Episode && s.Session != p.data.episode.SessionID:
+		// Another session was chosen: its own latest repair, if it had one.
+		p.want, s.Episode, s.Step, s.Attempt = "", "", 0, 0
+		p.attempt, p.step = 0, 0
+		return true
+	case s.Episode == "" && old.Episode == "" && !p.data.found:
+		return s.Session != old.Session
+	}
+	return false
+}
+
+func (p *repairPane) hold(h *Held) {
+	now := p.now()
+	if p.held != nil && !p.heldAt.IsZero() {
+		p.heldFor += now.Sub(p.heldAt)
+	}
+	p.held, p.heldAt = h, time.Time{}
+	if h != nil {
+		p.heldAt = now
+	}
+}
+
+func (p *repairPane) ask(ctx *Context) tea.Cmd {
+	want, session := p.want, ctx.Scope.Session
+	return p.q.ask(ctx, func(tx *store.Tx) (d repairData, err error) {
+		d.wanted = want
+		id := want
+		if id == "" {
+			of, err := tx.EpisodesOfSession(session)
+			if err != nil || len(of) == 0 {
+				return d, err
+			}
+			id = of[len(of)-1].ID
+		}
+		if d.episode, d.found, err = tx.Episode(id); err != nil || !d.found {
+			return d, err
+		}
+		if d.steps, err = tx.Steps(id); err != nil {
+			return d, err
+		}
+		if len(d.episode.NoticeIDs) > 0 {
+			if d.notice, _, err = tx.Notice(d.episode.NoticeIDs[0]); err != nil {
+				return d, err
+			}
+		}
+		if d.session, _, err = tx.Session(d.episode.SessionID); err != nil {
+			return d, err
+		}
+		for _, w := range []struct {
+			to     *string
+			oldest bool
+		}{{&d.older, false}, {&d.newer, true}} {
+			list, err := tx.Episodes(store.Window{After: id, Limit: 1, Oldest: w.oldest})
+			if err != nil {
+				return d, err
+			}
+			if len(list) > 0 {
+				*w.to = list[0].ID
+			}
+		}
+		return d, nil
+	})
+}
+
+// Take implements Pane.
+func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	if w, ok := msg.(wake); ok && w.pane == PaneRepair {
+		p.ticking = false
+		p.bump()
+		return true, p.tick()
+	}
+	if f, ok := msg.(foundEpisode); ok {
+		ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = f.id, 0, 0
+		return true, nil
+	}
+	d, err, fresh, mine := p.q.take(msg)
+	if !mine || !fresh || err != nil {
+		return mine, failed(err, "read the repair")
+	}
+	if d.wanted != p.want {
+		return true, nil
+	}
+	if d.found && d.episode.ID != p.data.episode.ID {
+		p.live = liveStep{}
+		p.open = false
+	}
+	if d.found {
+		p.want = d.episode.ID
+		ctx.Scope.Episode = d.episode.ID
+		if p.step < 0 { // came here backwards: its last step
+			p.step, p.attempt = 0, 0
+			if n := len(d.steps); n > 0 {
+				p.attempt, p.step = d.steps[n-1].Attempt, d.steps[n-1].Turn
+			}
+			ctx.Scope.Attempt, ctx.Scope.Step = p.attempt, p.step
+		}
+	}
+	p.data = d
+	for _, s := range d.steps {
+		if s.Attempt == p.live.attempt && s.Turn >= p.live.turn {
+			p.live = liveStep{} // what streamed is stored now
+		}
+	}
+	p.layout()
+	return true, p.tick()
+}
+
+// running reports that the clock of the episode goes.
+func (p *repairPane) running() bool {
+	return p.data.found && p.data.episode.Status == episode.Running && p.held == nil
+}
+
+// tick keeps the elapsed time going, only while there is something to count.
+func (p *repairPane) tick() tea.Cmd {
+	if p.ticking || !p.running() {
+		return nil
+	}
+	p.ticking = true
+	return later(PaneRepair, "clock", time.Second)
+}
+
+// stations are the steps one can go to, in order.
+func (p *repairPane) stations() [][2]int {
+	var out [][2]int
+	for _, s := range p.data.steps {
+		out = append(out, [2]int{s.Attempt, s.Turn})
+	}
+	return out
+}
+
+// Do implements Pane: back and forward go through the steps of this and other episodes.
+func (p *repairPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
+	switch id {
+	case action.Back:
+		return p.travel(ctx, -1), true
+	case action.Forward:
+		return p.travel(ctx, 1), true
+	case action.Up, action.Down:
+		p.scroll(map[action.ID]int{action.Up: -1, action.Down: 1}[id])
+	case action.PageUp, action.PageDown:
+		p.body.Page(map[action.ID]int{action.PageUp: -1, action.PageDown: 1}[id])
+		p.bump()
+	case action.Home:
+		p.body.Home()
+		p.bump()
+	case action.End:
+		p.body.End()
+		ctx.Scope.Attempt, ctx.Scope.Step = 0, 0
+		p.bump()
+	case action.Into, action.Toggle:
+		p.open = !p.open
+		p.layout()
+	case action.Out:
+		if !p.open {
+			return nil, false
+		}
+		p.open = false
+		p.layout()
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func (p *repairPane) travel(ctx *Context, dir int) tea.Cmd {
+	if !p.data.found {
+		// No repair here: back leads to the latest there was.
+		return p.latest(ctx)
+	}
+	list := p.stations()
+	i := slices.Index(list, [2]int{p.attempt, p.step})
+	if p.step == 0 {
+		i = len(list)
+		if dir < 0 && p.held == nil && p.live.turn == 0 {
+			i-- // the newest is on the screen already
+		}
+	}
+	switch i += dir; {
+	case i >= 0 && i < len(list):
+		ctx.Scope.Attempt, ctx.Scope.Step = list[i][0], list[i][1]
+	case i < 0 && p.data.older != "":
+		p.want, p.step = p.data.older, -1
+		return p.ask(ctx)
+	case i >= len(list) && p.data.newer != "":
+		ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = p.data.newer, 1, 1
+	case i >= len(list):
+		ctx.Scope.Attempt, ctx.Scope.Step = 0, 0
+		p.body.End()
+		p.bump()
+	}
+	return nil
+}
+
+func (p *repairPane) latest(ctx *Context) tea.Cmd {
+	st := ctx.Store
+	return func() tea.Msg {
+		var list []episode.Episode
+		if err := st.View(func(tx *store.Tx) (err error) {
+			list, err = tx.Episodes(store.Window{Limit: 1})
+			return err
+		}); err != nil {
+			return sayMsg{"read repairs: " + err.Error(), style.Bad}
+		}
+		if len(list) == 0 {
+			return sayMsg{"there was no repair yet", style.Dim}
+		}
+		return foundEpisode{list[0].ID}
+	}
+}
+
+// foundEpisode answers latest.
+type foundEpisode struct{ id string }
+
+// For is the pane that asked.
+func (foundEpisode) For() PaneID { return PaneRepair }
+
+func (p *repairPane) scroll(n int) {
+	p.body.Scroll(n)
+	p.bump()
+}
+
+// Mouse implements Pane.
+func (p *repairPane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
+	switch m := m.(type) {
+	case Wheel:
+		p.scroll(m.N)
+	case tea.MouseClickMsg:
+		line := p.body.Top() + y - repairHead
+		best := [2]int{}
+		for k, l := range p.at {
+			if l <= line && (best[1] == 0 || l > p.at[best]) {
+				best = k
+			}
+		}
+		if best[1] > 0 && y >= repairHead {
+			ctx.Scope.Attempt, ctx.Scope.Step = best[0], best[1]
+		}
+	}
+	return nil
+}
+
+// Copy implements Pane: the selected step, or all of the transcript.
+func (p *repairPane) Copy() string {
+	if !p.data.found {
+		return ""
+	}
+	if p.step > 0 {
+		for _, s := range p.data.steps {
+			if s.Attempt == p.attempt && s.Turn == p.step {
+				return stepText(s)
+			}
+		}
+	}
+	var b strings.Builder
+	for _, s := range p.data.steps {
+		b.WriteString(stepText(s))
+	}
+	return b.String()
+}
+
+func stepText(s episode.Step) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "turn %d\n", s.Turn)
+	for _, t := range []string{s.Reasoning, s.Text} {
+		if t != "" {
+			b.WriteString(t + "\n")
+		}
+	}
+	for _, c := range s.Calls {
+		fmt.Fprintf(&b, "%s %s\n", c.Name, c.Arguments)
+		if len(c.Result) > 0 {
+			fmt.Fprintf(&b, "  %s\n", c.Result)
+		}
+	}
+	return b.String()
+}
+
+// Headless implements Pane.
+func (p *repairPane) Headless() string {
+	if !p.data.found {
+		return "vise episodes ls"
+	}
+	return "vise episodes show " + p.data.episode.ID
+}
+
+// RepairJSON is an episode with its steps: what `vise episodes show --json` prints.
+type RepairJSON struct {
+	Episode episode.Episode `json:"episode"`
+	Steps   []episode.Step  `json:"steps"`
+}
+
+// JSON implements Pane.
+func (p *repairPane) JSON() any {
+	if !p.data.found {
+		return nil
+	}
+	return RepairJSON{p.data.episode, p.data.steps}
+}

@@ -1,0 +1,463 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"vise/engine/episode"
+	"vise/engine/event"
+	"vise/engine/model"
+	"vise/engine/repair"
+	"vise/engine/trace"
+	"vise/tui/style"
+)
+
+// repairHead is how many rows stand above the transcript.
+const repairHead = 1
+
+// Bounds of what a transcript shows of one text, in rows; the whole is copied by `y`.
+const (
+	shownRows  = 6
+	openedRows = 60
+	liveBytes  = 64 << 10
+)
+
+// liveStep is the model turn that is streaming.
+type liveStep struct {
+	attempt, turn   int
+	text, reasoning string
+	calls           []liveCall
+}
+
+type liveCall struct{ name, arguments string }
+
+// add takes one delta; a delta of another turn begins anew.
+func (l *liveStep) add(e event.Event) {
+	turn, _ := number(e.Data["turn"])
+	attempt, _ := number(e.Data["attempt"])
+	if turn != l.turn || attempt != l.attempt {
+		*l = liveStep{attempt: attempt, turn: turn}
+	}
+	text := func(name string) string { s, _ := e.Data[name].(string); return s }
+	l.text = tail(l.text + text("text"))
+	l.reasoning = tail(l.reasoning + text("reasoning"))
+	if i, ok := number(e.Data["call"]); ok && i >= 0 && i < 64 {
+		for len(l.calls) <= i {
+			l.calls = append(l.calls, liveCall{})
+		}
+		if n := text("name"); n != "" {
+			l.calls[i].name = n
+		}
+		l.calls[i].arguments = tail(l.calls[i].arguments + text("arguments"))
+	}
+}
+
+func tail(s string) string {
+	if len(s) > liveBytes {
+		return strings.ToValidUTF8(s[len(s)-liveBytes:], "")
+	}
+	return s
+}
+
+// layout draws the transcript anew.
+func (p *repairPane) layout() {
+	p.bump()
+	if p.ctx == nil {
+		return
+	}
+	p.body.SetSize(p.w, max(0, p.h-repairHead))
+	clear(p.at)
+	p.label(p.state())
+	if !p.data.found {
+		return
+	}
+	var rows []string
+	attempts := 0
+	for _, s := range p.data.steps {
+		if s.Attempt != attempts {
+			attempts = s.Attempt
+			if s.Attempt > 1 || p.data.episode.Attempts > 1 {
+				rows = append(rows, p.rule(fmt.Sprintf("attempt %d", s.Attempt)))
+			}
+		}
+		p.at[[2]int{s.Attempt, s.Turn}] = len(rows)
+		rows = append(rows, p.stepRows(s)...)
+	}
+	if p.live.turn > 0 {
+		rows = append(rows, p.liveRows()...)
+	}
+	if h := p.held; h != nil && h.EpisodeID == p.data.episode.ID && h.Point == repair.BeforeModel {
+		rows = append(rows, p.promptRows(h)...)
+	}
+	if r := p.data.episode.Result; r != nil && p.data.episode.Status != episode.Running {
+		rows = append(rows, p.endRows(r)...)
+	}
+	p.body.Set(ready(rows))
+	if p.step > 0 {
+		if line, ok := p.at[[2]int{p.attempt, p.step}]; ok {
+			p.body.Reveal(min(len(rows)-1, line+len(p.stepRowsOf())-1))
+			p.body.Reveal(line)
+		}
+	} else if p.held != nil || p.running() {
+		p.body.End()
+	}
+}
+
+func (p *repairPane) stepRowsOf() []string {
+	for _, s := range p.data.steps {
+		if s.Attempt == p.attempt && s.Turn == p.step {
+			return p.stepRows(s)
+		}
+	}
+	return nil
+}
+
+// state is the badge: what the episode is about and where it stands.
+func (p *repairPane) state() string {
+	if !p.data.found {
+		return ""
+	}
+	e, dot := p.data.episode, " "+p.st().Glyphs.Dot+" "
+	out := tag(e.ID) + dot + p.sessionName() + " turn " + turnName(e.TurnIndex)
+	if len(p.data.notice.Signatures) > 0 {
+		out += dot + p.data.notice.Signatures[0]
+		if n := len(p.data.notice.Signatures) - 1; n > 0 {
+			out += fmt.Sprintf(" +%d", n)
+		}
+	}
+	return out
+}
+
+func (p *repairPane) sessionName() string {
+	if s := p.data.session; s.ReplayOf != "" {
+		return s.ReplayOf
+	}
+	return tag(p.data.episode.SessionID)
+}
+
+// Rows implements Pane.
+func (p *repairPane) Rows() []string { return p.cached(p.draw) }
+
+func (p *repairPane) draw(*style.Style) []string {
+	if !p.data.found {
+		return p.hint("No repair of this session.",
+			"A notice starts one: r replays the session through the agent and settles every turn.", "[ goes to the latest repair of any session.")
+	}
+	return append([]string{p.head()}, p.body.Rows()...)
+}
+
+// head is the row of bounds: status, turns, time, money, model.
+func (p *repairPane) head() string {
+	e, g := p.data.episode, p.st().Glyphs
+	mark, word, role := g.Pass, strings.ReplaceAll(string(e.Status), "_", " "), style.Good
+	switch {
+	case p.held != nil && p.held.EpisodeID == e.ID:
+		mark, word, role = g.Held, "held "+strings.ReplaceAll(string(p.held.Point), "_", " "), style.Warn
+	case e.Status == episode.Running:
+		mark, word, role = g.Busy, "running", style.Info
+	case e.Status == episode.Open:
+		mark, word, role = g.Trial, "open", style.Warn
+	case !e.Status.Success():
+		mark, role = g.Fail, style.Bad
+	}
+	row := p.line().Put(role, mark+" "+word)
+	part := func(text string) {
+		if text != "" {
+			row.Put(style.Dim, "  "+text)
+		}
+	}
+	turns, timeout := p.bounds()
+	done, usage, priced := p.spent()
+	if turns > 0 {
+		part(fmt.Sprintf("turn %d/%d", done, turns))
+	} else {
+		part(fmt.Sprintf("turn %d", done))
+	}
+	if d, ok := p.clock(); ok && timeout > 0 {
+		part(elapsed(d) + " of " + elapsed(timeout))
+	}
+	part(cost(usage, priced))
+	modelName := ""
+	if e.Result != nil {
+		modelName = e.Result.Model
+	}
+	if strings.HasPrefix(modelName, "builtin/") {
+		modelName += " (fixed rules, no language model)"
+	}
+	part(modelName)
+	if n := p.body.Unseen(); n > 0 {
+		row.Put(style.Accent, fmt.Sprintf("  %s %d new", g.Down, n))
+	}
+	return row.String()
+}
+
+// spent is the last turn of the newest attempt, and what all attempts used.
+func (p *repairPane) spent() (turn int, u trace.Usage, priced bool) {
+	for _, s := range p.data.steps {
+		u = u.Add(s.Usage)
+		turn = s.Turn
+		priced = priced || s.Usage.CostUSD != nil
+	}
+	if p.live.turn > 0 {
+		turn = p.live.turn
+	}
+	if p.held != nil && p.held.EpisodeID == p.data.episode.ID {
+		turn = p.held.Turn
+	}
+	return turn, u, priced || len(p.data.steps) == 0
+}
+
+// cost is money as a person reads it: an unknown price is unknown.
+func cost(u trace.Usage, known bool) string {
+	switch {
+	case u.CostUSD == nil && known:
+		return "$0.000"
+	case u.CostUSD == nil:
+		return "cost unknown"
+	case *u.CostUSD == 0:
+		return "$0.000 (free)"
+	}
+	return fmt.Sprintf("$%.3f", *u.CostUSD)
+}
+
+// clock is how long the newest run has been going, without the time it was held.
+func (p *repairPane) clock() (time.Duration, bool) {
+	e := p.data.episode
+	steps := p.data.steps
+	if e.Status != episode.Running {
+		var d time.Duration
+		for _, s := range steps {
+			if s.Attempt == e.Attempts {
+				d += s.Ended.Sub(s.Started)
+			}
+		}
+		return d, len(steps) > 0
+	}
+	if len(steps) == 0 {
+		return 0, true
+	}
+	start := time.Time{}
+	for _, s := range steps {
+		if s.Attempt == e.Attempts {
+			start = s.Started
+			break
+		}
+	}
+	if start.IsZero() {
+		return 0, true
+	}
+	now := p.now()
+	d := now.Sub(start) - p.heldFor
+	if !p.heldAt.IsZero() {
+		d -= now.Sub(p.heldAt)
+	}
+	return max(0, d), true
+}
+
+// stepRows are the rows of one stored turn: a row per call, more when it is selected.
+func (p *repairPane) stepRows(s episode.Step) []string {
+	selected := s.Attempt == p.attempt && s.Turn == p.step
+	limit := 1
+	if selected || p.holds(s) {
+		limit = shownRows
+	}
+	if selected && p.open {
+		limit = openedRows
+	}
+	var rows []string
+	if selected && p.open {
+		for _, m := range s.Messages {
+			rows = append(rows, p.message(m.Role, m.Content, openedRows)...)
+		}
+	}
+	if limit > 1 || len(s.Calls) == 0 {
+		rows = append(rows, p.said("thinks", s.Reasoning, s.Turn, limit)...)
+		rows = append(rows, p.said("says", s.Text, s.Turn, limit)...)
+	}
+	took := fmt.Sprintf("%d ms", s.Ended.Sub(s.Started).Milliseconds())
+	for i, c := range s.Calls {
+		rows = append(rows, p.callRow(s, c, took, selected && i == 0))
+		took = ""
+		rows = append(rows, p.callDetail(c, limit)...)
+	}
+	if s.Error != "" {
+		rows = append(rows, p.wrapped(style.Bad, p.st().Glyphs.Fail+" "+s.Error, 4, 2, 4)...)
+	}
+	if len(rows) == 0 {
+		rows = append(rows, p.line().Int(style.Dim, s.Turn, 2).Put(style.Faint, "  no answer").String())
+	}
+	return rows
+}
+
+// holds reports that the held call is of this step.
+func (p *repairPane) holds(s episode.Step) bool {
+	return p.held != nil && p.held.EpisodeID == s.EpisodeID && p.held.Attempt == s.Attempt && p.held.Turn == s.Turn && p.held.Call != nil
+}
+
+func (p *repairPane) heldCall(s episode.Step, c episode.Call) bool {
+	return p.holds(s) && p.held.Call.ID == c.ID && !c.Ran
+}
+
+func (p *repairPane) callRow(s episode.Step, c episode.Call, took string, selected bool) string {
+	ground := p.ground(selected)
+	row := p.st().Row(p.w, ground)
+	lead := " "
+	if selected {
+		lead = p.st().Glyphs.Pointer
+	}
+	row.Put(style.Accent, lead).Int(style.Dim, s.Turn, 2).Space(1).Cell(style.Strong, verb(c.Name), 8)
+	words, role := callResult(c)
+	switch {
+	case p.heldCall(s, c) && p.held.Point == repair.BeforeResolve:
+		words, role, took = p.st().Glyphs.Held+" nothing acknowledged yet", style.Warn, ""
+	case p.heldCall(s, c):
+		words, role, took = p.st().Glyphs.Held+" not executed yet", style.Warn, ""
+	case !c.Ran && p.data.episode.Status == episode.Running:
+		words, role = "waits", style.Faint
+	}
+	right := p.st().Width(words) + 1
+	if took != "" {
+		right += 8
+	}
+	right = min(right, max(0, row.Left()-12))
+	what := c.Name
+	if args := callArgs(c); args != "" {
+		what += " " + args
+	}
+	row.Cell(style.Text, what, row.Left()-right-1).Fill(right)
+	if took == "" {
+		return row.Right(role, words, row.Left()).String()
+	}
+	return row.Right(role, words, row.Left()-8).Right(style.Dim, took, 8).String()
+}
+
+// callDetail is what stands below a call: the card of a proposal, the failures that
+// an inspected trace holds, and for a selected step arguments and result in full.
+func (p *repairPane) callDetail(c episode.Call, limit int) []string {
+	const indent = 4
+	var rows []string
+	if c.Name == "harness_rule_add" {
+		rows = append(rows, p.card(c.Arguments, indent)...)
+	} else if limit > 1 {
+		rows = append(rows, p.labelled("arguments", style.Text, c.Arguments, limit)...)
+	}
+	for i, f := range callFailures(c) {
+		if i == 3 {
+			break
+		}
+		times := ""
+		if f.n > 1 {
+			times = fmt.Sprintf("  (%d identical calls)", f.n)
+		}
+		rows = append(rows, p.line().Space(indent).Put(style.SpanTool, f.tool+"  ").Put(style.Bad, p.st().Glyphs.Fail+" "+f.err).Put(style.Dim, times).String())
+	}
+	if limit > 1 && len(c.Result) > 0 {
+		rows = append(rows, p.labelled("result", style.Dim, string(c.Result), limit)...)
+	}
+	return rows
+}
+
+// labelled is a wrapped text behind a word.
+func (p *repairPane) labelled(word string, role style.Role, text string, limit int) []string {
+	const indent = 14
+	if p.w < 40 {
+		return p.wrapped(role, word+" "+text, 4, 0, limit)
+	}
+	in := p.part(p.w - indent)
+	rows := in.wrapped(role, text, 0, 0, limit)
+	for i, r := range rows {
+		if i > 0 {
+			word = ""
+		}
+		rows[i] = p.st().Row(indent, style.Plain).Space(4).Cell(style.Heading, word, indent-4).String() + r
+	}
+	return rows
+}
+
+func (p *repairPane) said(word, text string, turn, limit int) []string {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	role := style.Text
+	if word == "thinks" {
+		role = style.Dim
+	}
+	rows := p.labelled(word, role, text, limit)
+	return rows
+}
+
+// liveRows show the turn that streams: the end of each text, since that is what grows.
+func (p *repairPane) liveRows() []string {
+	l := p.live
+	rows := []string{p.line().Space(1).Int(style.Dim, l.turn, 2).Space(1).Put(style.Info, p.st().Glyphs.Busy+" answering").String()}
+	end := func(word, text string) {
+		all := p.said(word, text, l.turn, 0)
+		if over := len(all) - shownRows; over > 0 {
+			all = all[over:]
+		}
+		rows = append(rows, all...)
+	}
+	end("thinks", l.reasoning)
+	end("says", l.text)
+	for _, c := range l.calls {
+		rows = append(rows, p.line().Space(1).Int(style.Dim, l.turn, 2).Space(1).Cell(style.Strong, verb(c.name), 8).Put(style.Text, c.name).String())
+		end("arguments", c.arguments)
+	}
+	return rows
+}
+
+// promptRows show the question that is about to be asked.
+func (p *repairPane) promptRows(h *Held) []string {
+	size := 0
+	for _, m := range h.Messages {
+		size += len(m.Content)
+	}
+	rows := []string{p.line().Space(1).Int(style.Dim, h.Turn, 2).Space(1).Cell(style.Strong, "ask", 8).
+		Put(style.Text, fmt.Sprintf("the model: %s, %d characters  ", count(len(h.Messages), "message"), size)).
+		Put(style.Warn, p.st().Glyphs.Held+" not sent yet").String()}
+	from := 0
+	for i, m := range h.Messages {
+		if m.Role == model.Assistant {
+			from = i + 1 // what came before was sent already
+		}
+	}
+	limit := shownRows
+	if p.open {
+		limit, from = openedRows, 0
+	}
+	for _, m := range h.Messages[from:] {
+		rows = append(rows, p.message(m.Role, m.Content, limit)...)
+	}
+	return rows
+}
+
+func (p *repairPane) message(role, content string, limit int) []string {
+	return p.labelled(role, style.Dim, content, limit)
+}
+
+// endRows say how the run ended.
+func (p *repairPane) endRows(r *episode.Result) []string {
+	e := p.data.episode
+	role, words := style.Good, strings.ReplaceAll(string(r.Status), "_", " ")
+	if !r.Status.Success() {
+		role = style.Bad
+		if e.Status == episode.Dead {
+			words += ", dead letter: it failed too often"
+		}
+	}
+	row := p.line().Put(role, "   = "+words)
+	if len(r.CandidateRuleIDs) > 0 {
+		row.Put(style.Text, "  rule "+tag(r.CandidateRuleIDs[0])+" in "+r.SelectedScope).Put(style.Dim, "  v lets evidence decide")
+	}
+	rows := []string{row.Put(style.Dim, fmt.Sprintf("  %s, %s, %d tokens in, %d out", count(r.Turns, "turn"), count(r.ToolCalls, "call"), r.Usage.Input, r.Usage.Output)).String()}
+	for _, why := range []string{r.SuppressionReason, r.Error} {
+		if why != "" {
+			rows = append(rows, p.wrapped(style.Text, why, 5, 0, 3)...)
+		}
+	}
+	if !r.Status.Success() && !e.NotBefore.IsZero() && e.Status != episode.Dead {
+		rows = append(rows, p.wrapped(style.Dim, "tried again from "+clock(e.NotBefore)+" on; s starts it at once", 5, 0, 2)...)
+	}
+	return rows
+}
