@@ -1,0 +1,477 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/event"
+	"vise/engine/evidence"
+	"vise/engine/guard"
+	"vise/engine/rule"
+	"vise/store"
+	"vise/tui/action"
+	"vise/tui/md"
+	"vise/tui/style"
+	"vise/tui/vlist"
+	"vise/tui/vtext"
+)
+
+// rulesPage is how many rules are read at a time.
+const rulesPage = 200
+
+// rulesPane lists the rules, newest first, with the selected one rendered below.
+type rulesPane struct {
+	sheet
+	list   *vlist.List[rule.Rule]
+	q      query[rulesWindow]
+	detail query[ruleDetail]
+	shown  ruleDetail
+	wanted string // the rule that detail is asked for
+	md     *md.Renderer
+	doc    *md.Doc
+	body   *vtext.Text
+	find   string
+}
+
+type rulesWindow struct {
+	rules []rule.Rule
+	more  bool
+	after string // "" = the first page
+}
+
+type ruleDetail struct {
+	id       string
+	found    bool
+	rule     rule.Rule
+	verdicts []evidence.Verdict
+}
+
+func newRules() *rulesPane {
+	r := md.New(guard.Visible)
+	return &rulesPane{md: r, sheet: newSheet(PaneRules, "Rules"), q: query[rulesWindow]{pane: PaneRules, name: "list"},
+		detail: query[ruleDetail]{pane: PaneRules, name: "detail"},
+		list:   vlist.New(func(r rule.Rule) string { return r.ID }), doc: md.NewDoc(r)}
+}
+
+// SetSize implements Pane.
+func (p *rulesPane) SetSize(w, h int) {
+	if p.resize(w, h) {
+		p.layout()
+	}
+}
+
+// listRows is how many rows the list gets: all there are, at most a third.
+func (p *rulesPane) listRows() int {
+	return max(1, min(p.list.Len(), max(3, p.h/3), p.h))
+}
+
+// Apply implements Pane.
+func (p *rulesPane) Apply(ctx *Context, c Change) tea.Cmd {
+	if p.see(ctx, c) {
+		useStyle(p.md, p.st())
+		p.body = vtext.New(p.st().Width)
+		p.layout()
+	}
+	cmds := []tea.Cmd{p.render()}
+	if c.Reload || c.Has(event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.ValidationVerdict, event.Recovery, event.AgentExited) {
+		cmds = append(cmds, p.ask(ctx, ""), p.askDetail(ctx, p.wanted))
+	} else if ctx.Scope.Rule != "" && ctx.Scope.Rule != p.wanted {
+		p.list.SelectKey(ctx.Scope.Rule)
+		cmds = append(cmds, p.askDetail(ctx, ctx.Scope.Rule))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (p *rulesPane) ask(ctx *Context, after string) tea.Cmd {
+	limit := rulesPage
+	if after == "" {
+		limit = max(rulesPage, min(p.list.Len(), 2000))
+	}
+	return p.q.ask(ctx, func(tx *store.Tx) (w rulesWindow, err error) {
+		w.after = after
+		w.rules, err = tx.RulePage(store.Window{After: after, Limit: limit + 1})
+		if len(w.rules) > limit {
+			w.rules, w.more = w.rules[:limit], true
+		}
+		return w, err
+	})
+}
+
+func (p *rulesPane) askDetail(ctx *Context, id string) tea.Cmd {
+	p.wanted = id
+	if id == "" {
+		return nil
+	}
+	return p.detail.ask(ctx, func(tx *store.Tx) (d ruleDetail, err error) {
+		d.id = id
+		if d.rule, d.found, err = tx.Rule(id); err != nil || !d.found {
+			return d, err
+		}
+		d.verdicts, err = tx.Verdicts(id)
+		return d, err
+	})
+}
+
+// rendered carries a finished render to its pane.
+type rendered struct {
+	pane PaneID
+	done md.Done
+}
+
+// For is the pane that shows the document.
+func (r rendered) For() PaneID { return r.pane }
+
+// render starts the render that is due.
+func (p *rulesPane) render() tea.Cmd {
+	job, wait := p.doc.Next(p.ctx.Now())
+	switch {
+	case job != nil:
+		return func() tea.Msg { return rendered{PaneRules, job.Do()} }
+	case wait > 0:
+		return later(PaneRules, "render", wait)
+	}
+	return nil
+}
+
+// Take implements Pane.
+func (p *rulesPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	switch m := msg.(type) {
+	case rendered:
+		if m.pane != PaneRules {
+			return false, nil
+		}
+		if p.doc.Take(m.done) {
+			p.layout()
+		}
+		return true, p.render()
+	case wake:
+		if m.pane != PaneRules {
+			return false, nil
+		}
+		return true, p.render()
+	case moved:
+		if m.err != nil {
+			return true, failed(m.err, m.what)
+		}
+		return true, func() tea.Msg { return sayMsg{m.what, style.Good} }
+	}
+	if d, err, fresh, mine := p.detail.take(msg); mine {
+		if !fresh || err != nil {
+			return true, failed(err, "read the rule")
+		}
+		p.shown = d
+		if !d.found {
+			p.shown = ruleDetail{}
+		}
+		p.layout()
+		if p.body != nil {
+			p.body.Home()
+		}
+		return true, p.render()
+	}
+	w, err, fresh, mine := p.q.take(msg)
+	if !mine || !fresh || err != nil {
+		return mine, failed(err, "read the rules")
+	}
+	if w.after == "" {
+		p.list.Set(w.rules, false, w.more)
+	} else {
+		p.list.Append(w.rules, w.more)
+	}
+	if ctx.Scope.Rule != "" {
+		p.list.SelectKey(ctx.Scope.Rule)
+	}
+	p.layout()
+	if r, ok := p.list.Selected(); ok && p.wanted == "" {
+		return true, p.askDetail(ctx, r.ID)
+	}
+	return true, nil
+}
+
+// layout divides the pane and lays out the selected rule.
+func (p *rulesPane) layout() {
+	p.bump()
+	p.list.SetHeight(p.listRows())
+	badge := ""
+	if n := p.list.Len(); n > 0 {
+		badge = itoa(n)
+		if _, more := p.list.More(); more {
+			badge += "+"
+		}
+		if p.shown.found {
+			badge = tag(p.shown.id) + " " + p.st().Glyphs.Dot + " " + statusWord(p.shown.rule.Status) + "   " + badge
+		}
+	}
+	p.label(badge)
+	if p.ctx == nil {
+		return
+	}
+	p.body.SetSize(p.w, max(0, p.h-p.listRows()-1))
+	if !p.shown.found {
+		p.body.Set(nil)
+		return
+	}
+	p.doc.Set(ruleMarkdown(p.shown.rule), max(1, p.w-2))
+	var rows []string
+	for _, r := range p.doc.Rows() {
+		rows = append(rows, " "+r)
+	}
+	rows = append(rows, "")
+	rows = append(rows, p.facts()...)
+	p.body.Set(ready(rows))
+}
+
+// ruleMarkdown is the rule as agents read it, and why.
+func ruleMarkdown(r rule.Rule) string {
+	s := r.Text
+	if r.Rationale != "" {
+		s += "\n\n> " + strings.ReplaceAll(r.Rationale, "\n", "\n> ")
+	}
+	return s
+}
+
+// facts are where the rule comes from, its trial and its verdicts.
+func (p *rulesPane) facts() []string {
+	r := p.shown.rule
+	var rows []string
+	fact := func(name string, role style.Role, text string) {
+		if text == "" {
+			return
+		}
+		const label = 10
+		for i, l := range p.part(max(1, p.w-label-1)).wrapped(role, text, 0, 0, 4) {
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, p.st().Row(label+1, style.Plain).Space(1).Cell(style.Heading, name, label).String()+l)
+		}
+	}
+	fact("status", statusRole(r.Status), statusWord(r.Status)+reason(r))
+	fact("scope", style.Text, r.Scope+", "+r.Applicability)
+	fact("metric", style.Text, r.Metric)
+	fact("from", style.Dim, strings.TrimSpace(strings.Join([]string{tag(r.SourceNoticeID), tag(r.EpisodeID), "by " + author(r.Author), stamp(r.CreatedAt)}, "  ")))
+	if t := r.Trial; t != nil {
+		trial := fmt.Sprintf("%s observed, %d breached", count(len(t.ObservedSessions), "session"), len(t.BreachedSessions))
+		trial += fmt.Sprintf("; before it %d of %d; %s", t.BaselineBreachedSessions, t.BaselineSessions, count(t.ReplayAttempts, "replay attempt"))
+		fact("trial", style.Text, trial)
+	}
+	for i := len(p.shown.verdicts) - 1; i >= 0; i-- {
+		v := p.shown.verdicts[i]
+		fact("verdict", outcomeRole(v.Outcome), clock(v.At)+"  "+verdictWords(v))
+	}
+	if len(p.shown.verdicts) == 0 && r.Status == rule.Candidate {
+		fact("verdict", style.Dim, "none yet: V validates this rule")
+	}
+	return rows
+}
+
+func reason(r rule.Rule) string {
+	if r.Reason == "" {
+		return ""
+	}
+	return ": " + r.Reason
+}
+
+// author says it when no model wrote the rule.
+func author(name string) string {
+	if strings.HasPrefix(name, "builtin/") {
+		return name + " (fixed rules, no language model)"
+	}
+	if name == "" {
+		return "somebody"
+	}
+	return name
+}
+
+func statusWord(s rule.Status) string {
+	if s == rule.Candidate {
+		return "provisional"
+	}
+	return string(s)
+}
+
+func statusRole(s rule.Status) style.Role {
+	switch s {
+	case rule.Active:
+		return style.Good
+	case rule.Candidate:
+		return style.Info
+	case rule.Quarantined:
+		return style.Bad
+	}
+	return style.Faint
+}
+
+// Rows implements Pane.
+func (p *rulesPane) Rows() []string { return p.cached(p.draw) }
+
+func (p *rulesPane) draw(*style.Style) []string {
+	if p.list.Len() == 0 {
+		return p.hint("No rules yet.", "The repair agent writes one when a notice shows a failure that a rule can prevent: r replays a session.")
+	}
+	visible, first := p.list.Visible()
+	rows := make([]string, 0, p.h)
+	for i, r := range visible {
+		rows = append(rows, p.item(r, first+i == p.list.Index()))
+	}
+	if len(rows) < p.h {
+		rows = append(rows, p.rule("rule"))
+		rows = append(rows, p.body.Rows()...)
+	}
+	return rows
+}
+
+func (p *rulesPane) item(r rule.Rule, selected bool) string {
+	g := p.st().Glyphs
+	mark := map[rule.Status]string{rule.Active: g.Active, rule.Candidate: g.Trial, rule.Retired: g.Retired}[r.Status]
+	if mark == "" {
+		mark = g.Alert
+	}
+	row := p.st().Row(p.w, p.ground(selected))
+	lead := " "
+	if selected {
+		lead = g.Pointer
+	}
+	row.Put(style.Accent, lead).Cell(statusRole(r.Status), mark+" "+statusWord(r.Status), 14).Cell(style.Text, r.Scope, min(16, max(6, p.w/6))).Space(1)
+	if p.w >= 90 {
+		row.Cell(style.Dim, r.Metric, 21)
+	}
+	role := style.Text
+	if r.Status == rule.Retired {
+		role = style.Dim
+	}
+	return marked(row, role, r.Text, p.find).String()
+}
+
+// moved is the end of a rule's move by a person.
+type moved struct {
+	what string
+	err  error
+}
+
+// For is the pane.
+func (moved) For() PaneID { return PaneRules }
+
+// Do implements Pane.
+func (p *rulesPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
+	switch id {
+	case action.Up:
+		p.list.Move(-1)
+	case action.Down:
+		p.list.Move(1)
+	case action.Home:
+		p.list.Home()
+	case action.End:
+		p.list.End()
+	case action.PageUp, action.PageDown:
+		p.body.Page(map[action.ID]int{action.PageUp: -1, action.PageDown: 1}[id])
+		p.bump()
+		return nil, true
+	case action.Into:
+		if r, ok := p.list.Selected(); ok && r.EpisodeID != "" {
+			ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = r.EpisodeID, 0, 0
+		}
+		return nil, true
+	case action.Retire, action.Restore:
+		return p.move(ctx, id), true
+	default:
+		return nil, false
+	}
+	return p.chosen(ctx), true
+}
+
+// move retires or restores the selected rule; each undoes the other.
+func (p *rulesPane) move(ctx *Context, id action.ID) tea.Cmd {
+	r, ok := p.list.Selected()
+	if !ok || ctx.Harness == nil {
+		return nil
+	}
+	h, end := ctx.Harness, ctx.Ctx
+	return func() tea.Msg {
+		if id == action.Retire {
+			return moved{"retired " + tag(r.ID) + "; U restores it as a candidate", h.RetireRule(end, r.ID, "retired in the workbench")}
+		}
+		return moved{"restored " + tag(r.ID) + " as a candidate; V validates it", h.RestoreRule(end, r.ID)}
+	}
+}
+
+// chosen brings the rule under the cursor into scope.
+func (p *rulesPane) chosen(ctx *Context) tea.Cmd {
+	p.bump()
+	r, ok := p.list.Selected()
+	if !ok {
+		return nil
+	}
+	ctx.Scope.Rule = r.ID
+	if p.list.Wants() == vlist.After {
+		return p.ask(ctx, p.list.Last())
+	}
+	return nil
+}
+
+// Mouse implements Pane.
+func (p *rulesPane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
+	switch m := m.(type) {
+	case Wheel:
+		if p.body != nil {
+			p.body.Scroll(m.N)
+		}
+		p.bump()
+	case tea.MouseClickMsg:
+		if p.list.Click(y) || y < p.listRows() {
+			return p.chosen(ctx)
+		}
+	}
+	return nil
+}
+
+// Search implements Searcher over the rules that are loaded.
+func (p *rulesPane) Search(ctx *Context, text string) int {
+	p.find = text
+	p.bump()
+	n := 0
+	for i, r := range p.list.Items() {
+		if matches(r.Text, text) {
+			if n == 0 {
+				p.list.Select(i)
+				ctx.Scope.Rule = r.ID
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// NextMatch implements Searcher.
+func (p *rulesPane) NextMatch(ctx *Context, dir int) tea.Cmd {
+	items := p.list.Items()
+	for i := p.list.Index() + dir; i >= 0 && i < len(items); i += dir {
+		if matches(items[i].Text, p.find) {
+			p.list.Select(i)
+			return p.chosen(ctx)
+		}
+	}
+	return nil
+}
+
+// Copy implements Pane.
+func (p *rulesPane) Copy() string {
+	r, ok := p.list.Selected()
+	if !ok {
+		return ""
+	}
+	return r.Text
+}
+
+// Headless implements Pane.
+func (p *rulesPane) Headless() string {
+	if r, ok := p.list.Selected(); ok {
+		return "vise rules show " + r.ID
+	}
+	return "vise rules ls"
+}
+
+// JSON implements Pane: the rules of the window.
+func (p *rulesPane) JSON() any { return p.list.Items() }

@@ -1,0 +1,98 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"vise/engine/evidence"
+	"vise/tui/style"
+)
+
+// outcomeRole is the colour of an outcome; its word always stands beside it.
+func outcomeRole(o evidence.Outcome) style.Role {
+	switch o {
+	case evidence.Promote:
+		return style.Good
+	case evidence.Retire:
+		return style.Bad
+	}
+	return style.Warn
+}
+
+// outcomeWord is what became of the rule.
+func outcomeWord(o evidence.Outcome) string {
+	switch o {
+	case evidence.Promote:
+		return "promoted"
+	case evidence.Retire:
+		return "retired"
+	}
+	return "not decided"
+}
+
+// verdictWords is a verdict in one sentence.
+func verdictWords(v evidence.Verdict) string {
+	s := outcomeWord(v.Outcome) + " by " + strings.ReplaceAll(v.Validator, "_", " ") + ": " + v.Reason
+	if v.PendingReason != "" {
+		s += " (" + strings.ReplaceAll(v.PendingReason, "_", " ") + ")"
+	}
+	return s
+}
+
+// evidenceWords says how a verdict was reached, and how much it is worth.
+func evidenceWords(v evidence.Verdict) string {
+	parts := []string{}
+	switch {
+	case v.Validator == "forward_trial":
+		parts = append(parts, "weak: breaches before and after, nothing was replayed against it")
+	case v.Evidence == "deterministic":
+		parts = append(parts, "deterministic: controls repeat the stored scores exactly, one comparison per case decides")
+	case v.Evidence == "paired":
+		parts = append(parts, "paired: runs with and without the rule")
+	case v.Evidence == "seed":
+		parts = append(parts, "one replay per case against its stored scores")
+	default:
+		parts = append(parts, v.Evidence)
+	}
+	read := 0
+	for _, c := range v.Cases {
+		if c.Read {
+			read++
+		}
+	}
+	if n := len(v.Cases); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s replayed, the rule was read in %d", count(n, "case"), read))
+	}
+	if v.Excluded > 0 {
+		parts = append(parts, fmt.Sprintf("%d left out: infrastructure", v.Excluded))
+	}
+	if v.TrialRate != nil && v.BaselineRate != nil {
+		parts = append(parts, fmt.Sprintf("breached %.0f %% with it, %.0f %% before", 100**v.TrialRate, 100**v.BaselineRate))
+	}
+	if v.Attempt > 0 {
+		parts = append(parts, fmt.Sprintf("attempt %d", v.Attempt))
+	}
+	if !v.Usage.IsZero() {
+		parts = append(parts, cost(v.Usage, true))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// statusWords are the result of one replayed case.
+func caseWord(status string) (string, style.Role) {
+	switch status {
+	case evidence.StatusImproved:
+		return "better", style.Good
+	case evidence.StatusRegressed:
+		return "worse", style.Bad
+	case evidence.StatusNoGain:
+		return "no gain", style.Warn
+	case evidence.StatusUnchanged:
+		return "unchanged", style.Text
+	case evidence.CandidateNotExercised:
+		return "rule not read", style.Warn
+	case evidence.EnvWaitTimeout:
+		return "not ready in time", style.Warn
+	}
+	return strings.ReplaceAll(status, "_", " "), style.Warn
+}
