@@ -41,6 +41,10 @@ func Formats() []string {
 // Read reads one file and hands its sessions to the sink. The summary tells what
 // the file held, also beside an error: what came before is in the sink.
 func Read(ctx context.Context, path string, o Options, sink Sink) (Summary, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		// Asked before it is opened: a pipe without a writer would block for ever.
+		return Summary{Path: path}, fmt.Errorf("read recorded session %s: not a plain file; name the files in it, or the folder to the import command", path)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return Summary{Path: path}, fmt.Errorf("read recorded session: %w", err)
@@ -48,7 +52,7 @@ func Read(ctx context.Context, path string, o Options, sink Sink) (Summary, erro
 	defer file.Close()
 	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
 		if err == nil {
-			err = errors.New("not a file; name the files in it, or the folder to the import command")
+			err = errors.New("not a plain file")
 		}
 		return Summary{Path: path}, fmt.Errorf("read recorded session %s: %w", path, err)
 	}

@@ -40,6 +40,8 @@ type app struct {
 func Main(demo fs.FS) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	// The first signal ends what is going on in order; the second ends the program at once.
+	context.AfterFunc(ctx, stop)
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "vise: find the working directory:", err)
