@@ -66,6 +66,10 @@ const (
 	SpanProgress Type = "span_progress" // Data: a trace.Span, an upsert by id
 	RepairDelta  Type = "repair_delta"  // Data: a Delta of streamed text, reasoning or arguments
 	StepWaiting  Type = "step_waiting"  // the stepper holds a checkpoint
+	// ValidationProgress: Data["cases"], the ids of the cases that are going to be
+	// replayed; or with CaseID what the replay of that case brought (baseline,
+	// scores, deltas, read, error). What is decided from it comes in the journal.
+	ValidationProgress Type = "validation_progress"
 )
 
 // Event is one entry of the stream. Journal events carry ids, kinds, counts,
@@ -92,7 +96,7 @@ func Turn(i int) *int { return &i }
 // Ephemeral reports whether the event exists on the bus only.
 func (e Event) Ephemeral() bool {
 	switch e.Type {
-	case SpanProgress, RepairDelta, StepWaiting:
+	case SpanProgress, RepairDelta, StepWaiting, ValidationProgress:
 		return true
 	}
 	return false

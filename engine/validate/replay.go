@@ -30,9 +30,16 @@ func (v *Validator) replayCases(ctx context.Context, r rule.Rule) (evidence.Verd
 	failures, wins := evidence.SelectCases(r, distinct(all))
 	var replays []evidence.Replayed
 	if len(failures) > 0 {
-		for _, c := range slices.Concat(failures, wins) {
+		queue := slices.Concat(failures, wins)
+		if err := v.planned(ctx, r.ID, queue); err != nil {
+			return evidence.Verdict{}, err
+		}
+		for _, c := range queue {
 			x, err := v.replayCase(ctx, r, c)
 			if err != nil {
+				return evidence.Verdict{}, err
+			}
+			if err := v.replayed(ctx, r.ID, x); err != nil {
 				return evidence.Verdict{}, err
 			}
 			replays = append(replays, x)
