@@ -1,0 +1,271 @@
+package tui
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"vise/engine/evidence"
+	scoring "vise/engine/score"
+	"vise/tui/style"
+)
+
+// caseColumns are the widths of the table of cases; 0 leaves a column out.
+type caseColumns struct{ name, kind, metric, stored, candidate, bar, change, read int }
+
+func (p *validationPane) columns() caseColumns {
+	c := caseColumns{name: 22, kind: 9, metric: 22, stored: 7, candidate: 11, bar: 8, change: 7, read: 6}
+	switch {
+	case p.w < 62:
+		c = caseColumns{name: 9, metric: 16, stored: 5, candidate: 6, change: 6}
+	case p.w < 84:
+		c = caseColumns{name: 10, metric: 21, stored: 7, candidate: 10, change: 7, read: 5}
+	case p.w < 110:
+		c.name, c.kind, c.bar = 20, 8, 4
+	}
+	return c
+}
+
+func (c caseColumns) head(p *validationPane) string {
+	candidate, stored := "candidate", "stored"
+	if c.candidate < 10 {
+		candidate, stored = "now", "was"
+	}
+	row := p.line().Space(1).Cell(style.Heading, "case", c.name).Cell(style.Heading, "kind", c.kind).Cell(style.Heading, "metric", c.metric).
+		Right(style.Heading, stored, c.stored).Right(style.Heading, candidate, c.candidate).Space(2)
+	if c.bar > 0 {
+		row.Cell(style.Heading, "change", c.bar+2+c.change)
+	} else {
+		row.Right(style.Heading, "change", c.change)
+	}
+	row.Space(2)
+	if c.read > 0 {
+		row.Cell(style.Heading, "read", c.read)
+	}
+	return row.Put(style.Heading, "result").String()
+}
+
+// metricsOf lists the metrics of a case in registry order: those that can be
+// compared, or before the replay those that were stored.
+func metricsOf(c evidence.CaseResult) []string {
+	from := c.Deltas
+	if len(from) == 0 {
+		from = c.Baseline
+	}
+	out := slices.DeleteFunc(scoring.Metrics(), func(m string) bool { _, ok := from[m]; return !ok })
+	for _, m := range slices.Sorted(maps.Keys(from)) {
+		if !scoring.KnownMetric(m) {
+			out = append(out, m)
+		}
+	}
+	// What the verdict was decided by comes first.
+	if i := slices.Index(out, c.Target); i > 0 {
+		out = slices.Concat([]string{c.Target}, out[:i], out[i+1:])
+	}
+	return out
+}
+
+// layout draws the table anew.
+func (p *validationPane) layout() {
+	p.bump()
+	if p.ctx == nil {
+		return
+	}
+	var rows []string
+	for _, x := range p.results() {
+		rows = append(rows, p.caseRows(x)...)
+	}
+	if p.running() && len(p.live.planned) == 0 {
+		rows = append(rows, p.waitingRow())
+	}
+	if len(rows) == 0 && p.data.decided {
+		rows = p.wrapped(style.Dim, "no case was replayed for this verdict", 1, 0, 0)
+	}
+	past := p.pastRows()
+	if past > 0 {
+		past++
+	}
+	p.body.SetSize(p.w, max(1, p.h-1-len(p.foot())-past))
+	follow := p.running()
+	p.body.Set(ready(rows))
+	if !follow {
+		p.body.Home()
+	}
+	p.label(p.about())
+}
+
+func (p *validationPane) about() string {
+	switch {
+	case p.running():
+		s := tag(p.live.rule)
+		if p.data.found && p.data.rule.ID == p.live.rule {
+			s += fmt.Sprintf(" %q", p.data.rule.Text)
+		}
+		return s
+	case p.data.decided && p.data.found:
+		return fmt.Sprintf("%s %q", tag(p.data.rule.ID), p.data.rule.Text)
+	}
+	return ""
+}
+
+func (p *validationPane) waitingRow() string {
+	word := "choosing cases"
+	if p.live.validator == "forward_trial" {
+		word = "counting the sessions of the forward trial"
+	}
+	return p.line().Space(1).Put(style.Info, p.st().Glyphs.Busy+" ").Put(style.Text, word).String()
+}
+
+// caseRows are a row per metric of one case; what is not there yet says so.
+func (p *validationPane) caseRows(x liveCase) []string {
+	c, w := x.result, p.columns()
+	name := tag(c.CaseID)
+	if known, ok := p.data.cases[c.CaseID]; ok && w.name > 14 {
+		name += " " + tag(known.SessionID) + "/" + turnName(known.TurnIndex)
+	}
+	kind := "failing"
+	if c.Kind == evidence.Win {
+		kind = "win"
+	}
+	metrics := metricsOf(c)
+	if len(metrics) == 0 {
+		metrics = []string{"-"}
+	}
+	if x.state != caseReplayed {
+		metrics = metrics[:1]
+	}
+	var rows []string
+	for i, m := range metrics {
+		row := p.line().Space(1)
+		if i == 0 {
+			row.Cell(style.Text, name, w.name).Cell(style.Dim, kind, w.kind)
+		} else {
+			row.Space(w.name + w.kind)
+		}
+		role := style.Dim
+		if m == c.Target || c.Target == "" {
+			role = style.Text
+		}
+		row.Cell(role, m, w.metric).Right(style.Number, number2(c.Baseline, m), w.stored)
+		if x.state != caseReplayed {
+			rows = append(rows, p.progressOf(row, x))
+			break
+		}
+		row.Right(style.Number, number2(c.Scores, m), w.candidate).Space(2)
+		p.change(row, c.Deltas, m, w)
+		row.Space(2)
+		if i == 0 {
+			p.resultOf(row, x, w)
+		}
+		rows = append(rows, row.String())
+	}
+	if c.Reason != "" {
+		rows = append(rows, p.wrapped(style.Dim, c.Reason, 3, 0, 2)...)
+	}
+	return rows
+}
+
+func (p *validationPane) progressOf(row *style.Row, x liveCase) string {
+	g := p.st().Glyphs
+	if x.state == caseQueued {
+		return row.Space(2).Put(style.Faint, "queued").String()
+	}
+	turns := ""
+	if c, ok := p.data.cases[x.result.CaseID]; ok && c.Input != nil && len(c.Input.Turns) > 0 {
+		turns = fmt.Sprintf(" of %d", len(c.Input.Turns))
+	}
+	return row.Space(2).Put(style.Info, fmt.Sprintf("%s turn %d%s", g.Busy, x.turn+1, turns)).String()
+}
+
+func number2(values map[string]float64, metric string) string {
+	v, ok := values[metric]
+	if !ok {
+		return "-"
+	}
+	return two(v)
+}
+
+// change is a bar of the size of the change and the change itself.
+func (p *validationPane) change(row *style.Row, deltas map[string]float64, metric string, w caseColumns) {
+	d, ok := deltas[metric]
+	text := signed(d)
+	if !ok {
+		text = ""
+	}
+	if w.bar > 0 {
+		g := p.st().Glyphs
+		full, empty := g.Bar(math.Min(1, math.Abs(d)), w.bar)
+		row.Put(style.Track, g.BarEnds[0]).Put(changeRole(text), full).Put(style.Track, empty).Put(style.Track, g.BarEnds[1])
+	}
+	row.Right(changeRole(text), text, w.change)
+}
+
+func (p *validationPane) resultOf(row *style.Row, x liveCase, w caseColumns) {
+	c := x.result
+	if w.read > 0 {
+		word, role := "no", style.Warn
+		if c.Read {
+			word, role = "yes", style.Text
+		}
+		row.Cell(role, word, w.read)
+	}
+	switch {
+	case c.Infrastructure != "":
+		row.Put(style.Warn, "left out: "+c.Infrastructure)
+	case c.Status == "":
+		row.Put(style.Info, "replayed")
+	default:
+		word, role := caseWord(c.Status)
+		row.Put(role, word)
+	}
+}
+
+// foot are the evidence and the verdict in words.
+func (p *validationPane) foot() []string {
+	rows := []string{p.rule("")}
+	say := func(name string, role style.Role, text string) {
+		const label = 10
+		limit := 2
+		if p.h < 12 {
+			limit = 1
+		}
+		for i, l := range p.part(max(1, p.w-label-1)).wrapped(role, text, 0, 0, limit) {
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, p.st().Row(label+1, style.Plain).Space(1).Cell(style.Heading, name, label).String()+l)
+		}
+	}
+	if p.running() {
+		done := 0
+		for _, x := range p.live.cases {
+			if x.state == caseReplayed {
+				done++
+			}
+		}
+		what := "one replay per case against its stored scores, only this candidate visible"
+		if p.live.validator == "forward_trial" {
+			what = "weak: breaches of live sessions before and after the rule"
+		}
+		say("evidence", style.Text, what)
+		say("verdict", style.Warn, fmt.Sprintf("not yet: %d of %d cases replayed; x stops", done, len(p.live.planned)))
+		return rows
+	}
+	if p.data.decided {
+		v := p.data.verdict
+		say("evidence", style.Text, evidenceWords(v))
+		mark := p.st().Glyphs.Neutral
+		switch v.Outcome {
+		case evidence.Promote:
+			mark = p.st().Glyphs.Pass
+		case evidence.Retire:
+			mark = p.st().Glyphs.Fail
+		}
+		say("verdict", outcomeRole(v.Outcome), mark+" "+verdictWords(v))
+	}
+	return rows
+}
+
+// Rows implements Pane.
+func (p *validationPane) Rows() []string { return p.cached(p.draw) }
