@@ -31,8 +31,10 @@ type App struct {
 	views []viewDef
 	view  viewID
 	focus PaneID
-	zoom  bool
-	w, h  int
+	// focused are the panes that have the focus in the other views.
+	focused map[viewID]PaneID
+	zoom    bool
+	w, h    int
 	// placed panes of the frame and the area they tile
 	placed []layout.Placed
 	area   layout.Rect
@@ -86,11 +88,15 @@ type (
 )
 
 // newApp makes the model; send delivers messages from goroutines to the program.
-func newApp(ctx context.Context, cfg Config, conductor *Conductor) *App {
+func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *Conductor) *App {
 	a := &App{
-		cfg: cfg, reg: action.Default(), conductor: conductor,
+		cfg: cfg, reg: keys, conductor: conductor,
 		panes: map[PaneID]Pane{}, boxes: map[PaneID]*box{}, views: views(), view: debugView, focus: PaneSessions,
 		w: 80, h: 24, title: "vise " + guard.Line(cfg.Project, 60),
+	}
+	a.focused = map[viewID]PaneID{}
+	for _, v := range a.views {
+		a.focused[v.id] = v.first
 	}
 	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
 	a.look.options.NoColor, a.look.options.ASCII = cfg.noColor(), cfg.ascii()

@@ -37,7 +37,9 @@ func (a *App) View() tea.View {
 	}
 	v := tea.NewView(a.frame)
 	v.AltScreen, v.ReportFocus = true, true
-	v.MouseMode = tea.MouseModeCellMotion
+	if !a.cfg.NoMouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	v.Cursor = a.cursorAt
 	v.WindowTitle = a.title
 	return v
@@ -152,7 +154,7 @@ func (a *App) strip() string {
 	r := a.ctx.Style.Row(a.w, style.Plain)
 	for _, name := range a.viewDef().root.Panes() {
 		id := PaneID(name)
-		role, text := style.Dim, digit(number1(id))+" "+a.panes[id].Title()
+		role, text := style.Dim, digit(number1(id))+" "+paneNames[id]
 		if id == a.focus {
 			role, text = style.TitleOn, a.ctx.Style.Glyphs.Pointer+text
 		} else {
@@ -181,8 +183,18 @@ func (a *App) footer() string {
 		return a.searchRow(r)
 	}
 	r.Space(1)
+	// Help and quit stand at the right end, whatever else there is room for.
+	end := []action.ID{action.Palette, action.Help, action.Quit}
+	if a.w < layout.WideW {
+		end = end[1:]
+	}
+	room := 0
+	for _, id := range end {
+		act, _ := a.reg.Action(id)
+		room += len(act.Keys[0]) + len(act.Short) + 3
+	}
 	for _, act := range a.reg.Footer(string(a.focus)) {
-		if !a.live(act.ID) {
+		if !a.live(act.ID) || slices.Contains(end, act.ID) || act.ID == action.Palette {
 			continue
 		}
 		key := action.KeyName(act.Keys[0])
@@ -192,10 +204,15 @@ func (a *App) footer() string {
 		case action.NextProblem:
 			key = "n N"
 		}
-		if r.Left() < s.Width(key)+len(act.Short)+3 {
+		if r.Left()-room < s.Width(key)+len(act.Short)+3 {
 			break
 		}
 		r.Put(style.Key, key).Put(style.KeyText, " "+act.Short).Space(2)
+	}
+	r.Fill(room)
+	for _, id := range end {
+		act, _ := a.reg.Action(id)
+		r.Put(style.Key, act.Keys[0]).Put(style.KeyText, " "+act.Short).Space(2)
 	}
 	return r.String()
 }

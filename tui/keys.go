@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -140,6 +141,7 @@ func (a *App) run(id action.ID) tea.Cmd {
 		// Replaying a run of the agent means replaying what it was a replay of.
 		if err = a.conductor.Replay(a.replayed()); err == nil {
 			a.show(debugView, "")
+			a.pressed = time.Time{} // the key that starts it is not typing
 		}
 	case action.Validate:
 		a.follow = true

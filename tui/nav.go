@@ -14,18 +14,21 @@ func (a *App) viewDef() viewDef {
 	return a.views[max(0, i)]
 }
 
-// show switches to a view and focuses a pane of it; "" keeps the focus if the view
-// has it, else takes the view's first.
+// show switches to a view and focuses a pane of it; "" takes the one that had the
+// focus there before.
 func (a *App) show(id viewID, focus PaneID) tea.Cmd {
 	if a.view != id {
+		a.focused[a.view] = a.focus
 		a.view, a.zoom = id, false
+		if focus == "" {
+			focus = a.focused[id]
+		}
 	}
-	def := a.viewDef()
-	switch {
-	case focus != "":
+	if def := a.viewDef(); focus == "" && !def.root.Has(string(a.focus)) {
+		focus = def.first
+	}
+	if focus != "" {
 		a.setFocus(focus)
-	case !def.root.Has(string(a.focus)):
-		a.setFocus(def.first)
 	}
 	a.touch()
 	a.arrange()

@@ -199,12 +199,12 @@ func (p *sessionsPane) settle(ctx *Context) {
 		return
 	}
 	if p.wanted == "" {
-		p.select_(ctx)
+		p.choose(ctx)
 	}
 }
 
-// select_ makes the session under the cursor the scope.
-func (p *sessionsPane) select_(ctx *Context) {
+// choose makes the session under the cursor the scope.
+func (p *sessionsPane) choose(ctx *Context) {
 	r, ok := p.list.Selected()
 	if !ok || r.ID == ctx.Scope.Session {
 		return
@@ -262,7 +262,7 @@ func (p *sessionsPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 
 func (p *sessionsPane) moved(ctx *Context) tea.Cmd {
 	p.bump()
-	p.select_(ctx)
+	p.choose(ctx)
 	return p.load(ctx)
 }
 
@@ -301,7 +301,7 @@ func (p *sessionsPane) seek(ctx *Context, forward bool, ok func(sessionRow) bool
 		if ok(p.list.Items()[i]) {
 			p.list.Select(i)
 			p.bump()
-			p.select_(ctx)
+			p.choose(ctx)
 			return true
 		}
 	}
@@ -394,6 +394,8 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	switch {
 	case it.Alerted:
 		state, stateRole = g.Fail, style.Bad
+	case it.Worst != nil && *it.Worst < 0.5:
+		state, stateRole = g.Fail, style.Warn
 	case it.Worst != nil:
 		state, stateRole = g.Pass, style.Good
 	case p.running(it.ID):

@@ -32,7 +32,7 @@ func detail(st *style.Style, s *trace.Span) []vtext.Line {
 		if len(text) > maxDetail {
 			text, cut = strings.ToValidUTF8(text[:maxDetail], ""), itoa(len(text)-maxDetail)+" more bytes; Y copies the command that prints all"
 		}
-		out = append(out, body2(st, text, role)...)
+		out = append(out, paragraphs(st, text, role)...)
 		if cut != "" {
 			head(style.Faint, cut)
 		}
@@ -68,8 +68,8 @@ func detail(st *style.Style, s *trace.Span) []vtext.Line {
 	return out
 }
 
-// body2 are the lines of a text; JSON is indented, its keys stand out.
-func body2(st *style.Style, text string, role style.Role) []vtext.Line {
+// paragraphs are the lines of a text; JSON is indented, its keys stand out.
+func paragraphs(st *style.Style, text string, role style.Role) []vtext.Line {
 	trimmed := strings.TrimSpace(text)
 	isJSON := false
 	if strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[") {

@@ -85,7 +85,11 @@ func (p *tracePane) place() {
 	_, h, dw, dh, _ := p.split()
 	p.list.SetHeight(h)
 	if p.text != nil {
+		top := p.text.Top() == 0
 		p.text.SetSize(dw, dh)
+		if top {
+			p.text.Home() // a span is read from its beginning, also where less of it fits
+		}
 	}
 	p.bump()
 }

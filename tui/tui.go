@@ -20,6 +20,7 @@ import (
 	"vise/engine/event"
 	"vise/store"
 	"vise/themes"
+	"vise/tui/action"
 )
 
 // Config is what the workbench is opened with.
@@ -42,6 +43,12 @@ type Config struct {
 	// ThemeDir holds themes of one's own.
 	Theme    string
 	ThemeDir string
+	// Keys are own keys by action (ui.keys).
+	Keys map[string][]string
+	// FPS bounds the frames a second; 0 = 60, and 30 over SSH and in tmux.
+	FPS int
+	// NoMouse leaves the mouse to the terminal.
+	NoMouse bool
 	// Env is the environment of the invocation.
 	Env []string
 	// In and Out are the terminal.
@@ -98,11 +105,16 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("workbench: TERM=dumb cannot draw a screen: %w", ErrNoTerminal)
 	}
 
+	keys, err := action.Default().Bind(cfg.Keys)
+	if err != nil {
+		return fmt.Errorf("workbench: %w", err)
+	}
+
 	pctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r := &runner{cfg: cfg}
 	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash}
-	app := newApp(pctx, cfg, conductor)
+	app := newApp(pctx, cfg, keys, conductor)
 	wheel := &wheelFilter{send: r.send}
 	r.program = tea.NewProgram(app, r.options(ctx, wheel)...)
 	if cfg.started != nil {
@@ -122,7 +134,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if themeErr != nil {
 		work.Go(func() { r.send(activityMsg{ended: Activity{Kind: "themes"}, err: themeErr}) })
 	}
-	_, err := r.program.Run()
+	_, err = r.program.Run()
 	stop()
 	wheel.stop()
 	conductor.Close()
@@ -200,6 +212,9 @@ func (r *runner) options(ctx context.Context, wheel *wheelFilter) []tea.ProgramO
 	rate := fps
 	if c.env("SSH_TTY") != "" || c.env("TMUX") != "" {
 		rate = slowFPS
+	}
+	if c.FPS > 0 {
+		rate = min(rate, c.FPS)
 	}
 	o := []tea.ProgramOption{
 		tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env),

@@ -54,6 +54,12 @@ func views() []viewDef {
 // paneOrder is the order of the panes: that of the keys 1 to 9.
 var paneOrder = []PaneID{PaneSessions, PaneTurns, PaneTrace, PaneScores, PaneRepair, PaneRules, PaneValidation, PaneAttention, PaneJournal}
 
+// paneNames are the nouns by which the panes are called.
+var paneNames = map[PaneID]string{
+	PaneSessions: "Sessions", PaneTurns: "Turns", PaneTrace: "Trace", PaneScores: "Scores", PaneRepair: "Repair",
+	PaneRules: "Rules", PaneValidation: "Validation", PaneAttention: "Attention", PaneJournal: "Journal",
+}
+
 // home is the view in which a pane is looked for when the current one lacks it.
 func home(list []viewDef, id PaneID) viewID {
 	for _, v := range list {

@@ -132,3 +132,30 @@ func KeyName(key string) string {
 	}
 	return key
 }
+
+// Bind returns the registry with other keys for some actions, by their names. An
+// unknown name, a key that is reserved and a key that means two things are errors
+// that name both sides.
+func (r *Registry) Bind(keys map[string][]string) (*Registry, error) {
+	if len(keys) == 0 {
+		return r, nil
+	}
+	list := slices.Clone(r.list)
+	var errs []error
+	for name, k := range keys {
+		i, ok := r.byID[ID(name)]
+		if !ok {
+			errs = append(errs, fmt.Errorf("ui.keys: no action is called %q; vise keys lists them", name))
+			continue
+		}
+		list[i].Keys = slices.Clone(k)
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
+	}
+	bound, err := New(list)
+	if err != nil {
+		return nil, fmt.Errorf("ui.keys: %w", err)
+	}
+	return bound, nil
+}

@@ -37,7 +37,7 @@ func (a *app) workbench(ctx context.Context) error {
 	}
 	if a.project == "" && a.config == "" {
 		if _, ok := config.Find(a.dir); !ok {
-			return tui.Run(ctx, a.screen("no project", &config.Config{}))
+			return tui.Run(ctx, a.screen("no project", config.Default()))
 		}
 	}
 	cfg, _, err := a.load()
@@ -95,7 +95,8 @@ func (a *app) screen(name string, cfg *config.Config) tui.Config {
 	if a.noColor {
 		env = append(env[:len(env):len(env)], "NO_COLOR=1")
 	}
-	s := tui.Config{Project: name, Theme: cfg.UI.Theme, Env: env, In: a.in, Out: a.out.w, Err: a.errw}
+	s := tui.Config{Project: name, Theme: cfg.UI.Theme, Keys: cfg.UI.Keys, FPS: cfg.UI.FPS, NoMouse: !cfg.UI.Mouse,
+		Env: env, In: a.in, Out: a.out.w, Err: a.errw}
 	if user := config.UserFile(a.env); user != "" {
 		s.ThemeDir = filepath.Join(filepath.Dir(user), "themes")
 	}
@@ -130,9 +131,20 @@ func (h *harness) replayOne(ctx context.Context, id string) error {
 func (a *app) keysCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "keys", Short: "List the keys of the workbench", Args: cobra.NoArgs,
+		Long: "The keys of every action, with those of ui.keys where a project or the user's configuration sets them.",
 		RunE: func(*cobra.Command, []string) error {
+			cfg := config.Default()
+			if _, err := a.projectFile(); err == nil {
+				if cfg, _, err = a.load(); err != nil {
+					return err
+				}
+			}
+			keys, err := action.Default().Bind(cfg.UI.Keys)
+			if err != nil {
+				return err
+			}
 			var rows [][]string
-			for _, act := range action.Default().All() {
+			for _, act := range keys.All() {
 				if a.json {
 					if err := a.out.object("vise.key/1", act); err != nil {
 						return err
@@ -165,7 +177,7 @@ func (a *app) themesCmd() *cobra.Command {
 		Long: "Themes are TOML files: those of the program and those in the folder themes beside the user's configuration.\n" +
 			"ui.theme in vise.toml names one; auto follows the terminal.",
 		RunE: func(*cobra.Command, []string) error {
-			dir := a.screen("", &config.Config{}).ThemeDir
+			dir := a.screen("", config.Default()).ThemeDir
 			list, err := themes.All(dir)
 			var rows [][]string
 			for _, t := range list {

@@ -34,10 +34,21 @@ func (s *Style) Cut(text string, w int) string {
 	if plainASCII(text) {
 		return text[:max(0, w-s.Width(s.Glyphs.Ellipsis))] + s.Glyphs.Ellipsis
 	}
-	if s.o.Graphemes {
-		return ansi.Truncate(text, w, s.Glyphs.Ellipsis)
+	if strings.IndexByte(text, '\x1b') >= 0 {
+		if s.o.Graphemes {
+			return ansi.Truncate(text, w, s.Glyphs.Ellipsis)
+		}
+		return ansi.TruncateWc(text, w, s.Glyphs.Ellipsis)
 	}
-	return ansi.TruncateWc(text, w, s.Glyphs.Ellipsis)
+	room, used, end := w-s.Width(s.Glyphs.Ellipsis), 0, 0
+	for seg := graphemes.FromString(text); seg.Next(); {
+		n := s.Width(seg.Value())
+		if used+n > room {
+			break
+		}
+		used, end = used+n, seg.End()
+	}
+	return text[:end] + s.Glyphs.Ellipsis
 }
 
 // CutLeft shortens a text to at most w cells by its beginning.
