@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"vise/engine/event"
+	"vise/engine/evidence"
 	"vise/tui/style"
 )
 
@@ -26,40 +27,124 @@ func eventRole(e event.Event) style.Role {
 	return style.Info
 }
 
-// told are data of events that other columns or ids say already.
-var told = []string{"rule_id", "notice_ids", "flagged_traces", "attempt", "agent", "pid", "usage", "considered_rule_ids", "candidate_rule_ids", "verdict_id"}
+// fields reads the data of an event, which are Go values in process and JSON ones
+// from the journal.
+type fields map[string]any
 
-// eventWords are ids and data of an event in one line.
+func (f fields) text(name string) string { return datum(f[name]) }
+
+func (f fields) int(name string) string {
+	if n, ok := number(f[name]); ok {
+		return strconv.Itoa(n)
+	}
+	return "?"
+}
+
+// eventWords is what an event says in one line, the place it speaks of first.
 func eventWords(e event.Event) string {
-	var b strings.Builder
-	word := func(s string) {
-		if s == "" {
-			return
-		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(s)
-	}
-	session := tag(e.SessionID)
+	d := fields(e.Data)
+	place := tag(e.SessionID)
 	if e.TurnIndex != nil {
-		session += "/" + turnName(*e.TurnIndex)
+		place += "/" + turnName(*e.TurnIndex)
 	}
-	word(session)
-	for _, id := range []string{e.NoticeID, e.EpisodeID, e.RuleID, e.CaseID} {
-		word(tag(id))
+	about := func(parts ...string) string {
+		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "  ")
+	}
+	switch e.Type {
+	case event.AgentStarted:
+		return about(place, d.text("agent"), "replays "+d.text("replay_of"), count2(d.int("turns"), "turn"))
+	case event.AgentExited:
+		return about(place, d.text("exit"), d.text("error"))
+	case event.TurnReplayed:
+		return about(place, count2(d.int("steps"), "model step"), count2(d.int("calls"), "call"), count2(d.int("errors"), "error"))
+	case event.Notice:
+		return about(place, tag(e.NoticeID), d.text("severity"), d.text("summary"))
+	case event.EvalsetCapture, event.CaseProtected:
+		return about(place, tag(e.CaseID))
+	case event.RepairStarted:
+		return about(tag(e.EpisodeID), place, "attempt "+d.int("attempt"), "by "+d.text("model"))
+	case event.RepairModelTurn:
+		return about(tag(e.EpisodeID), "turn "+d.int("turn"), d.int("input_tokens")+" tokens in, "+d.int("output_tokens")+" out", d.int("ms")+" ms")
+	case event.RepairToolCall:
+		ok := "ok"
+		if d["ok"] != true {
+			ok = "refused " + d.text("error")
+		}
+		return about(tag(e.EpisodeID), "turn "+d.int("turn"), d.text("tool"), ok)
+	case event.RepairCandidateAdded, event.RuleAdd:
+		return about(tag(e.RuleID), d.text("scope"), d.text("metric"))
+	case event.RepairNoticeResolved:
+		return about(tag(e.NoticeID), d.text("resolution"), tag(e.RuleID))
+	case event.RulePromote, event.RuleRetire:
+		return about(tag(e.RuleID), d.text("reason"))
+	case event.ValidationRoundStarted:
+		n := 0
+		switch list := d["queued"].(type) {
+		case []any:
+			n = len(list)
+		case []string:
+			n = len(list)
+		}
+		return count(n, "candidate")
+	case event.ValidationCandidate:
+		return about(tag(e.RuleID), "by "+strings.ReplaceAll(d.text("validator"), "_", " "))
+	case event.ValidationReplayCase:
+		read := ""
+		if d["read"] != true {
+			read = "rule not read"
+		}
+		return about(tag(e.RuleID), tag(e.CaseID), d.text("kind"), strings.ReplaceAll(d.text("status"), "_", " "), moves(d), read)
+	case event.ValidationVerdict:
+		return about(tag(e.RuleID), outcomeWord(evidence.Outcome(d.text("outcome"))), d.text("reason"))
+	case event.ValidationRoundEnded:
+		return d.int("promoted") + " promoted, " + d.int("retired") + " retired, " + d.int("pending") + " pending"
+	}
+	words := []string{place, tag(e.NoticeID), tag(e.EpisodeID), tag(e.RuleID), tag(e.CaseID)}
+	if d["status"] != nil && strings.HasPrefix(string(e.Type), "repair_") {
+		return about(append(words, strings.ReplaceAll(d.text("status"), "_", " "), count2(d.int("turns"), "turn"), count2(d.int("tool_calls"), "call"),
+			strings.ReplaceAll(d.text("error_category"), "_", " "))...)
 	}
 	for _, k := range slices.Sorted(maps.Keys(e.Data)) {
-		if !slices.Contains(told, k) {
-			word(k + "=" + datum(e.Data[k]))
+		words = append(words, k+"="+datum(e.Data[k]))
+	}
+	return about(words...)
+}
+
+// moves lists by how much a replay moved which score.
+func moves(d fields) string {
+	deltas := map[string]float64{}
+	switch m := d["deltas"].(type) {
+	case map[string]float64:
+		deltas = m
+	case map[string]any:
+		for k, v := range m {
+			deltas[k], _ = v.(float64)
 		}
 	}
-	return b.String()
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(deltas)) {
+		if c := signed(deltas[k]); c != "0.00" {
+			parts = append(parts, k+" "+c)
+		}
+	}
+	if len(parts) == 0 {
+		return "no score moved"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func count2(n, noun string) string {
+	if n == "1" {
+		return "1 " + noun
+	}
+	return n + " " + noun + "s"
 }
 
 // datum is a value of an event in short form; numbers are rounded to what one reads.
 func datum(v any) string {
 	switch x := v.(type) {
+	case nil:
+		return ""
 	case string:
 		return x
 	case float64:
@@ -82,7 +167,7 @@ func datum(v any) string {
 		return "?"
 	}
 	var plain any
-	if raw[0] != '{' && raw[0] != '[' || json.Unmarshal(raw, &plain) != nil {
+	if raw[0] != '{' && raw[0] != '[' && raw[0] != '"' || json.Unmarshal(raw, &plain) != nil {
 		return string(raw)
 	}
 	return datum(plain)

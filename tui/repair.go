@@ -62,6 +62,14 @@ func (p *repairPane) bounds() (turns int, timeout time.Duration) {
 	return b.MaxTurns, b.Timeout
 }
 
+// model is the repair agent's model as configured.
+func (p *repairPane) model() string {
+	if p.ctx.Harness == nil {
+		return ""
+	}
+	return p.ctx.Harness.RepairBounds().Model
+}
+
 func (p *repairPane) now() time.Time { return p.ctx.Now() }
 
 // SetSize implements Pane.

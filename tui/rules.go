@@ -59,6 +59,8 @@ func newRules() *rulesPane {
 func (p *rulesPane) SetSize(w, h int) {
 	if p.resize(w, h) {
 		p.layout()
+		p.doc.Settle()
+		p.layout()
 	}
 }
 

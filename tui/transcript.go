@@ -175,10 +175,10 @@ func (p *repairPane) head() string {
 		part(fmt.Sprintf("turn %d", done))
 	}
 	if d, ok := p.clock(); ok && timeout > 0 {
-		part(elapsed(d) + " of " + elapsed(timeout))
+		part(seconds(d) + " of " + seconds(timeout))
 	}
 	part(cost(usage, priced))
-	modelName := ""
+	modelName := p.model()
 	if e.Result != nil {
 		modelName = e.Result.Model
 	}
@@ -190,6 +190,17 @@ func (p *repairPane) head() string {
 		row.Put(style.Accent, fmt.Sprintf("  %s %d new", g.Down, n))
 	}
 	return row.String()
+}
+
+// seconds is a duration as a bound is read: 0.1 s of 60 s.
+func seconds(d time.Duration) string {
+	switch {
+	case d < 10*time.Second && d%time.Second != 0:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < 10*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return elapsed(d)
 }
 
 // spent is the last turn of the newest attempt, and what all attempts used.
@@ -340,7 +351,7 @@ func (p *repairPane) callDetail(c episode.Call, limit int) []string {
 	if c.Name == "harness_rule_add" {
 		rows = append(rows, p.card(c.Arguments, indent)...)
 	} else if limit > 1 {
-		rows = append(rows, p.labelled("arguments", style.Text, c.Arguments, limit)...)
+		rows = append(rows, p.labelled("arguments", style.Text, outline(c.Arguments), limit)...)
 	}
 	for i, f := range callFailures(c) {
 		if i == 3 {
@@ -353,7 +364,7 @@ func (p *repairPane) callDetail(c episode.Call, limit int) []string {
 		rows = append(rows, p.line().Space(indent).Put(style.SpanTool, f.tool+"  ").Put(style.Bad, p.st().Glyphs.Fail+" "+f.err).Put(style.Dim, times).String())
 	}
 	if limit > 1 && len(c.Result) > 0 {
-		rows = append(rows, p.labelled("result", style.Dim, string(c.Result), limit)...)
+		rows = append(rows, p.labelled("result", style.Dim, outline(string(c.Result)), limit)...)
 	}
 	return rows
 }
@@ -422,7 +433,8 @@ func (p *repairPane) promptRows(h *Held) []string {
 			from = i + 1 // what came before was sent already
 		}
 	}
-	limit := shownRows
+	// The question is what the person decides about: it gets the room there is.
+	limit := max(shownRows, (p.h-repairHead-len(rows))/max(1, len(h.Messages)-from)-1)
 	if p.open {
 		limit, from = openedRows, 0
 	}
@@ -433,7 +445,7 @@ func (p *repairPane) promptRows(h *Held) []string {
 }
 
 func (p *repairPane) message(role, content string, limit int) []string {
-	return p.labelled(role, style.Dim, content, limit)
+	return p.labelled(role, style.Dim, outline(content), limit)
 }
 
 // endRows say how the run ended.

@@ -80,6 +80,19 @@ func (d *Doc) plain() {
 	d.version++
 }
 
+// inline is the size up to which a text may be rendered on the update goroutine,
+// once, where nothing else can: a resize has no command of its own.
+const inline = 2 << 10
+
+// Settle renders a short text at once; it changes nothing for a longer one.
+func (d *Doc) Settle() {
+	if d.busy || d.width == 0 || d.shown == len(d.text) || len(d.text) > inline {
+		return
+	}
+	d.rows, d.shown = d.r.Render(d.text, d.width), len(d.text)
+	d.version++
+}
+
 // Rows are the rows to show now, each at most the width wide. Do not change them.
 func (d *Doc) Rows() []string { return d.rows }
 
