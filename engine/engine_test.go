@@ -29,7 +29,16 @@ type project struct {
 	store *store.Store
 	cfg   *config.Config
 	now   time.Time
+	// bubble lets time run by itself, as it does in a synctest bubble.
+	bubble bool
 	*engine.Harness
+}
+
+func (p *project) clock() time.Time {
+	if p.bubble {
+		return time.Now()
+	}
+	return p.now
 }
 
 // open makes a project; configure may change its settings and options.
@@ -41,7 +50,7 @@ func open(t *testing.T, configure func(*config.Config, *engine.Options)) *projec
 	}
 	p := &project{t: t, cfg: cfg, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	bus := event.NewBus()
-	p.store, err = store.Open(t.Context(), store.Options{InMemory: true, Bus: bus, Now: func() time.Time { return p.now }})
+	p.store, err = store.Open(t.Context(), store.Options{InMemory: true, Bus: bus, Now: p.clock})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"vise/engine/episode"
@@ -86,9 +87,11 @@ func (h *Harness) nextEpisode(ctx context.Context, session string) (next *episod
 			}
 			known = append(known, e)
 		}
+		// In the order of their first notices, also among episodes of one instant.
+		slices.SortStableFunc(known, func(a, b episode.Episode) int { return strings.Compare(primary(a), primary(b)) })
 		now := h.store.Now()
 		for _, e := range known {
-			if e.Result != nil && e.Status.Success() && (latest == nil || e.Result.Ended.After(latest.Ended)) {
+			if e.Result != nil && e.Status.Success() && (latest == nil || !e.Result.Ended.Before(latest.Ended)) {
 				latest = e.Result
 			}
 			if next == nil && whole(e) && e.Status != episode.Dead && !e.NotBefore.After(now) {
@@ -101,6 +104,14 @@ func (h *Harness) nextEpisode(ctx context.Context, session string) (next *episod
 		return nil, nil, fmt.Errorf("engine: settle session %s: %w", session, err)
 	}
 	return next, latest, nil
+}
+
+// primary is the notice that an episode began with.
+func primary(e episode.Episode) string {
+	if len(e.NoticeIDs) == 0 {
+		return ""
+	}
+	return e.NoticeIDs[0]
 }
 
 const pausedName = "repair/paused"
