@@ -28,6 +28,12 @@ func TestMain(m *testing.M) {
 func desk(t testing.TB) (*store.Store, episode.Episode, episode.Assignment) {
 	t.Helper()
 	s := memory(t, time.Now)
+	ep, as := furnish(t, s)
+	return s, ep, as
+}
+
+func furnish(t testing.TB, s *store.Store) (episode.Episode, episode.Assignment) {
+	t.Helper()
 	failing := func(id string) trace.Span {
 		return trace.Span{ID: id, Kind: trace.TOOL, Name: "issue_refund", Input: `{"order_id":"A-17","api_key":"sk-live-0123456789abcdefghijkl"}`,
 			Output: "validation error: missing required argument 'reason_code'", Error: "failed"}
@@ -45,7 +51,7 @@ func desk(t testing.TB) (*store.Store, episode.Episode, episode.Assignment) {
 		t.Fatal(err)
 	}
 	ep := episode.Episode{ID: "e-1", SessionID: "s1", TurnIndex: 2, NoticeIDs: []string{"n-1"}, AllowedTraces: []string{"s1.2"}, CreatedAt: "2026-01-01T00:00:00Z"}
-	return s, ep, BuildAssignment(Input{Episode: ep, Notices: []notice.Notice{n}, Turn: turn})
+	return ep, BuildAssignment(Input{Episode: ep, Notices: []notice.Notice{n}, Turn: turn})
 }
 
 func builtin(t testing.TB, id string) *model.Client {

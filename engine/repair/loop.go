@@ -53,7 +53,8 @@ type run struct {
 	deadline  time.Time
 	step      episode.Step
 	result    episode.Result
-	estimated int64 // output tokens of answers without usage
+	ended     *episode.Result // what the call that resolved the episode has stored
+	estimated int64           // output tokens of answers without usage
 	truncated int
 }
 
@@ -228,9 +229,15 @@ func (r *run) execute(ctx context.Context, i int, call model.Call) (ending, bool
 	}
 	out, err := r.tools.call(ctx, call.Name, args, func(tx *store.Tx, out outcome) error {
 		shown.OK, shown.Ran, shown.Result = out.ok, true, out.encode()
+		if r.tools.found.resolution != "" {
+			res := r.outcome(ending{})
+			r.ended = &res
+			return r.conclude(tx, res)
+		}
 		return tx.PutStep(r.step)
 	})
 	if err != nil {
+		r.ended = nil
 		shown.OK, shown.Ran, shown.Result = false, false, nil
 		if end, over := r.over(ctx); over {
 			end.turns = r.turn

@@ -118,13 +118,46 @@ func (r *run) keepStep(ctx context.Context) error {
 	return r.agent.Store.Update(ctx, func(tx *store.Tx) error { return tx.PutStep(r.step) })
 }
 
-// finish writes the terminal event and the result, also when the run's context is over.
+// finish ends the run, also when its context is over, unless the call that
+// resolved the episode has ended it already.
 func (r *run) finish(ctx context.Context, end ending) episode.Result {
-	f := r.tools.found
-	res := &r.result
+	if r.ended != nil {
+		return *r.ended
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	defer cancel()
+	res := r.outcome(end)
+	if err := r.agent.Store.Update(ctx, func(tx *store.Tx) error { return r.conclude(tx, res) }); err != nil && res.Error == "" {
+		res.Error = guard.Line("repair: record the end: "+err.Error(), maxErrorText)
+	}
+	return res
+}
+
+// conclude stores the end of the run: the episode with its result, the last
+// turn's record and the one terminal event. A resolution is concluded in the
+// transaction that acknowledges the notices, so that no crash can leave an episode
+// running whose notices are closed.
+func (r *run) conclude(tx *store.Tx, res episode.Result) error {
+	ep := r.ep
+	ep.Status, ep.Result = res.Status, &res
+	if err := tx.PutEpisode(ep); err != nil {
+		return err
+	}
+	if r.step.EpisodeID != "" {
+		// The last turn's record, with calls that never ran marked so.
+		if err := tx.PutStep(r.step); err != nil {
+			return err
+		}
+	}
+	return tx.Emit(r.event(terminal(res.Status), r.summary(res)))
+}
+
+// outcome is the result of the run as it stands.
+func (r *run) outcome(end ending) episode.Result {
+	f, res := r.tools.found, r.result
 	res.Ended = r.now()
-	res.CandidateRuleIDs = append(res.CandidateRuleIDs, f.candidates...)
-	res.ConsideredRuleIDs = append(res.ConsideredRuleIDs, head(f.considered, maxListed)...)
+	res.CandidateRuleIDs = append([]string{}, f.candidates...)
+	res.ConsideredRuleIDs = append([]string{}, head(f.considered, maxListed)...)
 	res.ExistingRuleID, res.SelectedScope, res.ScopeRationale, res.SuppressionReason = f.existingRule, f.selectedScope, f.scopeRationale, f.suppression
 	if f.resolution != "" {
 		res.Turns, res.ResolutionKind = r.turn, f.resolution
@@ -132,33 +165,13 @@ func (r *run) finish(ctx context.Context, end ending) episode.Result {
 		if f.resolution == "candidate" {
 			res.Status = episode.CandidateAdded
 		}
-	} else {
-		res.Turns, res.Status, res.ErrorCategory, res.ResolutionKind = end.turns, end.status, end.category, string(end.status)
-		if end.err != nil {
-			res.Error = guard.Line(r.keep(end.err.Error(), 4*maxErrorText), maxErrorText)
-		}
+		return res
 	}
-	r.ep.Status = res.Status
-	kept := *res
-	r.ep.Result = &kept
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
-	defer cancel()
-	err := r.agent.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.PutEpisode(r.ep); err != nil {
-			return err
-		}
-		if r.step.EpisodeID != "" {
-			// The last turn's record, with calls that never ran marked so.
-			if err := tx.PutStep(r.step); err != nil {
-				return err
-			}
-		}
-		return tx.Emit(r.event(terminal(res.Status), r.summary()))
-	})
-	if err != nil && res.Error == "" {
-		res.Error = guard.Line("repair: record the end: "+err.Error(), maxErrorText)
+	res.Turns, res.Status, res.ErrorCategory, res.ResolutionKind = end.turns, end.status, end.category, string(end.status)
+	if end.err != nil {
+		res.Error = guard.Line(r.keep(end.err.Error(), 4*maxErrorText), maxErrorText)
 	}
-	return *res
+	return res
 }
 
 // terminal is the one event that ends a run with the status.
@@ -181,8 +194,7 @@ func terminal(s episode.Status) event.Type {
 }
 
 // summary is the data of the terminal event: ids, counts and reasons.
-func (r *run) summary() map[string]any {
-	res := r.result
+func (r *run) summary(res episode.Result) map[string]any {
 	data := map[string]any{"status": string(res.Status), "resolution_kind": res.ResolutionKind, "attempt": r.attempt,
 		"notice_ids": head(res.NoticeIDs, maxListed), "candidate_rule_ids": res.CandidateRuleIDs, "considered_rule_ids": res.ConsideredRuleIDs,
 		"turns": res.Turns, "tool_calls": res.ToolCalls, "usage": usageData(res.Usage, res.TotalTokens),

@@ -76,7 +76,7 @@ func refuse(class, format string, args ...any) error {
 // tool changed. then runs in the same transaction. The error says that the store
 // failed: nothing was changed then.
 func (t *toolset) call(ctx context.Context, name string, args map[string]any, then func(tx *store.Tx, out outcome) error) (outcome, error) {
-	before := t.found.clone()
+	before, ep := t.found.clone(), t.run.ep
 	var out outcome
 	var write func(*store.Tx) (outcome, error)
 	switch name {
@@ -121,7 +121,7 @@ func (t *toolset) call(ctx context.Context, name string, args map[string]any, th
 		return then(tx, out)
 	})
 	if err != nil {
-		t.found = before
+		t.found, t.run.ep = before, ep
 		return refused(err), fmt.Errorf("repair: tool %s: %w", guard.Line(name, 80), err)
 	}
 	return out, nil

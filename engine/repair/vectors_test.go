@@ -32,8 +32,14 @@ func (c *clock) advance(seconds float64) {
 // memory opens an in-memory store with counted ids.
 func memory(t testing.TB, now func() time.Time) *store.Store {
 	t.Helper()
+	return roomy(t, now, nil)
+}
+
+// roomy is memory on a disk whose free space the test decides.
+func roomy(t testing.TB, now func() time.Time, free func(string) (uint64, error)) *store.Store {
+	t.Helper()
 	n := 0
-	s, err := store.Open(t.Context(), store.Options{InMemory: true, Now: now, NewID: func(prefix string) string {
+	s, err := store.Open(t.Context(), store.Options{InMemory: true, Now: now, Free: free, NewID: func(prefix string) string {
 		n++
 		return fmt.Sprintf("%s-%04d", prefix, n)
 	}})
