@@ -22,7 +22,7 @@ const attentionEach = 20
 
 // AttentionItem is one thing that waits for a person.
 type AttentionItem struct {
-	// Kind: incident, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, candidates.
+	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, candidates.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Do says what a person can do about it.
@@ -61,7 +61,7 @@ var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAckn
 // Apply implements Pane.
 func (p *attentionPane) Apply(ctx *Context, c Change) tea.Cmd {
 	p.see(ctx, c)
-	if c.Incidents {
+	if c.Incidents || c.Held {
 		p.merge()
 	}
 	if c.Reload || c.Has(attentive...) || c.Incidents {
@@ -233,6 +233,12 @@ func (p *attentionPane) merge() {
 			p.items = append(p.items, AttentionItem{Kind: "incident", At: x.At, Text: x.What + ": " + x.Err.Error(), Do: incidentAdvice(x)})
 		}
 	}
+	if p.ctx != nil && p.ctx.Held != nil {
+		h := p.ctx.Held
+		p.items = append(p.items, AttentionItem{Kind: "held", SessionID: h.SessionID, EpisodeID: h.EpisodeID,
+			Text: "repair " + tag(h.EpisodeID) + " is held " + strings.ReplaceAll(string(h.Point), "_", " ") + ", turn " + itoa(h.Turn),
+			Do:   "s steps, c lets it go on, x cancels it"})
+	}
 	p.items = append(p.items, p.stored...)
 	p.cursor = max(0, min(p.cursor, len(p.items)-1))
 	badge := ""
@@ -292,25 +298,28 @@ func (p *attentionPane) item(x AttentionItem, selected bool) []string {
 		mark, role = g.Fail, style.Bad
 	case "candidates":
 		mark, role = g.Trial, style.Info
+	case "held":
+		mark = g.Held
 	}
-	lines := p.part(p.w-2).wrapped(style.Text, x.Text, 0, 0, 2)
+	const lead = 3
+	lines := p.part(p.w-lead).wrapped(style.Text, x.Text, 0, 0, 2)
 	if len(lines) > 2 {
 		lines = lines[:2] // the rest is copied and shown by what it leads to
 	}
-	lead := " "
+	at := " "
 	if selected {
-		lead = g.Pointer
+		at = g.Pointer
 	}
 	var rows []string
 	for i, l := range lines {
-		head := p.st().Row(2, style.Plain)
+		head := p.st().Row(lead, style.Plain)
 		if i == 0 {
-			head.Put(style.Accent, lead).Put(role, mark)
+			head.Put(style.Accent, at).Put(role, mark)
 		}
 		rows = append(rows, head.String()+l)
 	}
-	for _, l := range p.part(p.w-2).wrapped(style.Dim, x.Do, 0, 0, 2) {
-		rows = append(rows, "  "+l)
+	for _, l := range p.part(p.w-lead).wrapped(style.Dim, x.Do, 0, 0, 2) {
+		rows = append(rows, p.st().Blank(lead)+l)
 	}
 	return rows
 }
@@ -349,19 +358,19 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		if p.cursor >= len(p.items) || p.items[p.cursor].NoticeID == "" || ctx.Harness == nil {
 			return func() tea.Msg { return sayMsg{"no notice is selected", style.Dim} }, true
 		}
-		h, end, notice := ctx.Harness, ctx.Ctx, p.items[p.cursor].NoticeID
+		h, end, acked := ctx.Harness, ctx.Ctx, p.items[p.cursor].NoticeID
 		return func() tea.Msg {
-			if err := h.AckNotice(end, notice, "acknowledged in the workbench"); err != nil {
+			if err := h.AckNotice(end, acked, "acknowledged in the workbench"); err != nil {
 				return attended{"acknowledge", err}
 			}
-			return attended{"acknowledged " + tag(notice), nil}
+			return attended{"acknowledged " + tag(acked), nil}
 		}, true
 	case action.Into:
 		if p.cursor >= len(p.items) {
 			return nil, true
 		}
 		x, s := p.items[p.cursor], ctx.Scope
-		if x.SessionID != "" {
+		if x.SessionID != "" && x.Kind != "held" {
 			s.Session, s.Turn, s.Span, s.Compare = x.SessionID, x.TurnIndex, "", ""
 		}
 		if x.EpisodeID != "" {

@@ -128,6 +128,9 @@ func (p *validationPane) caseRows(x liveCase) []string {
 	if c.Kind == evidence.Win {
 		kind = "win"
 	}
+	if x.state != caseReplayed || c.Status == "" {
+		c.Target = p.data.rule.Metric // nothing is decided: what the rule is about comes first
+	}
 	metrics := metricsOf(c)
 	if len(metrics) == 0 {
 		metrics = []string{"-"}

@@ -221,7 +221,7 @@ func (p *scoresPane) findings() {
 				continue
 			}
 			rows = append(rows, p.line().Put(style.Heading, m).String())
-			for _, reason := range slices.Compact(slices.Clone(s.Reasons)) {
+			for _, reason := range distinct(s.Reasons) {
 				severity, text, ok := strings.Cut(reason, ": ")
 				if !ok {
 					severity, text = "", reason
@@ -433,7 +433,7 @@ func (p *scoresPane) choose(i int) {
 		for _, m := range p.metrics[:p.cursor] {
 			if s, ok := scoreOf(r, m); ok && len(s.Reasons) > 0 {
 				line++
-				for _, reason := range slices.Compact(slices.Clone(s.Reasons)) {
+				for _, reason := range distinct(s.Reasons) {
 					severity, text, _ := strings.Cut(reason, ": ")
 					line += len(p.finding(severity, text))
 				}
@@ -488,6 +488,17 @@ func (p *scoresPane) Headless() string {
 
 // JSON implements Pane: the reports of the turns in the window.
 func (p *scoresPane) JSON() any { return p.data.reports }
+
+// distinct are the reasons, each once: an evaluator repeats one for every span.
+func distinct(list []string) []string {
+	var out []string
+	for _, s := range list {
+		if !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
 
 // turnName is a turn as a person addresses it: SESSION:TURN of the commands.
 func turnName(i int) string { return strconv.Itoa(i) }

@@ -55,13 +55,23 @@ func (s *sheet) line() *style.Row { return s.st().Row(s.w, style.Plain) }
 // part is a sheet of another width for a part of a row.
 func (s *sheet) part(w int) *sheet { return &sheet{surface: surface{ctx: s.ctx, w: w}} }
 
+// asText is a hang by which wrapped rows go on behind the line's own indentation.
+const asText = -1
+
 // wrapped are rows of a text in one role, indented as a block; limit bounds the
 // rows (0 = none) and says when more were left out.
 func (s *sheet) wrapped(role style.Role, text string, indent, hang, limit int) []string {
 	var out []string
 	for line := range strings.SplitSeq(strings.TrimRight(guard.Visible(text), "\n"), "\n") {
 		line = s.st().Clean(strings.ReplaceAll(line, "\t", "    "))
-		for _, r := range vtext.Wrap(line, max(1, s.w-indent), hang, s.st().Width) {
+		by := hang
+		if hang == asText {
+			by = len(line) - len(strings.TrimLeft(line, " "))
+			if by > 0 {
+				by += 2
+			}
+		}
+		for _, r := range vtext.Wrap(line, max(1, s.w-indent), by, s.st().Width) {
 			if limit > 0 && len(out) == limit {
 				return append(out, s.line().Space(indent).Put(style.Faint, s.st().Glyphs.Ellipsis+" more").String())
 			}

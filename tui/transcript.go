@@ -376,7 +376,7 @@ func (p *repairPane) labelled(word string, role style.Role, text string, limit i
 		return p.wrapped(role, word+" "+text, 4, 0, limit)
 	}
 	in := p.part(p.w - indent)
-	rows := in.wrapped(role, text, 0, 0, limit)
+	rows := in.wrapped(role, text, 0, asText, limit)
 	for i, r := range rows {
 		if i > 0 {
 			word = ""
