@@ -8,10 +8,13 @@ import (
 
 func TestMask(t *testing.T) {
 	for in, want := range map[string]string{
-		"rule r-01M8PC457WP2TPMPT44T3EH66T promoted": "rule ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤ promoted",
-		"e-849a07655427 turn 3/6":                    "¤¤¤¤¤¤¤¤¤¤¤¤¤¤ turn 3/6",
-		"  12 ms  1.2 s 40µs 12:04 14:00:46.547":     "  ¤¤¤¤¤  ¤¤¤¤¤ ¤¤¤¤ ¤¤¤¤¤ ¤¤¤¤¤¤¤¤¤¤¤¤",
-		"e-mail c-sharp 0.40 +1.00 3 sessions":       "e-mail c-sharp 0.40 +1.00 3 sessions",
+		"rule r-01M8PC457WP2TPMPT44T3EH66T promoted":  "rule ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤ promoted",
+		"e-849a07655427 turn 3/6":                     "¤¤¤¤¤¤¤¤¤¤¤¤¤¤ turn 3/6",
+		"  12 ms  1.2 s 40µs 12:04 14:00:46.547":      "  ¤¤¤¤¤  ¤¤¤¤¤ ¤¤¤¤ ¤¤¤¤¤ ¤¤¤¤¤¤¤¤¤¤¤¤",
+		"s-PBYW37/2 n-DK8CRF e-10… r-01M8PDE53T3359…": "¤¤¤¤¤¤¤¤/2 ¤¤¤¤¤¤¤¤ ¤¤¤¤¤ ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤",
+		"at: 2026-11-30T14:22:51.767059098Z":          "at: ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤",
+		"4 messages, 6547 characters":                 "4 messages, ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤",
+		"e-mail c-sharp 0.40 +1.00 3 sessions":        "e-mail c-sharp 0.40 +1.00 3 sessions",
 	} {
 		if got := mask(in); got != want {
 			t.Errorf("mask(%q) = %q, want %q", in, got, want)
@@ -29,6 +32,10 @@ func TestDiff(t *testing.T) {
 		"other text beside":        {"│ add   2 ms │", "│ sub 112 ms │", false},
 		"blanks count elsewhere":   {"│ add  │", "│ add   │", false},
 		"a row more":               {"a", "a\nb", false},
+		"cut elsewhere":            {"│ 2 ms (fixed rules,…│", "│ 112 ms (fixed ru…│", true},
+		"cut behind other text":    {"│ 2 ms (fixed rules,…│", "│ 112 ms (fiver ru…│", false},
+		"cut for no reason":        {"│ 2 ms builtin (fixed rules,…│", "│ 2 ms buil…│", false},
+		"other text in the next":   {"│ 2 ms │ add │", "│ 2 ms │ adds │", false},
 		"measured against nothing": {"│ 2 ms │", "│      │", false},
 	} {
 		if d := Diff(mask(c.a), mask(c.b)); (d == "") != c.same {

@@ -6,20 +6,15 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/vhs/lexer"
 	"github.com/charmbracelet/vhs/parser"
 	"github.com/charmbracelet/vhs/token"
 )
 
-const (
-	// framerate is what a small machine captures in time; VHS assumes the rate it
-	// was told, so a higher one makes the recording run too fast.
-	framerate = 12
-	// hold is the shortest pause behind a Wait that leaves its screen in the recording for some frames.
-	hold = 300 * time.Millisecond
-)
+// framerate is what a small machine captures in time; VHS assumes the rate it was
+// told, so a higher one makes the recording run too fast.
+const framerate = 12
 
 // headOrder is the order in which the leading commands stand: VHS ends its head at the first Env or Hide.
 var headOrder = []parser.CommandType{token.OUTPUT, token.REQUIRE, token.SET, token.ENV, token.HIDE}
@@ -134,29 +129,9 @@ func (l *lint) wait(i int, c parser.Command) {
 	if anchored(expr) && !strings.Contains(expr, "(?m") {
 		l.add("%s: ^ and $ are the ends of the whole screen here; begin the pattern with (?m)", name(c))
 	}
-	if i+1 == len(l.tape.Body) {
-		return // VHS goes on recording for a moment at the end
+	if i+1 < len(l.tape.Body) && l.tape.Body[i+1].Type == token.SLEEP && !l.tape.rests(i) {
+		l.add("%s: a Sleep under %s shows nothing; rest longer, or drop it", name(c), hold)
 	}
-	next := l.tape.Body[i+1]
-	if next.Type == token.SLEEP {
-		if d, err := time.ParseDuration(next.Args); err == nil && d >= hold {
-			return
-		}
-	}
-	if next.Type == token.SHOW || l.hidden(i) {
-		return
-	}
-	l.add("%s: Sleep %s or longer behind it, or the recording may miss the screen", name(c), hold)
-}
-
-// hidden says whether command i of the body is not recorded.
-func (l *lint) hidden(i int) bool {
-	for _, c := range slices.Backward(l.tape.Body[:i]) {
-		if c.Type == token.HIDE || c.Type == token.SHOW {
-			return c.Type == token.HIDE
-		}
-	}
-	return false
 }
 
 // anchored says whether a pattern holds ^ or $ outside escapes and classes.

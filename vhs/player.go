@@ -24,6 +24,9 @@ const (
 	quiet = 150 * time.Millisecond
 	// settleLimit ends the waiting for a screen that never settles (a spinner, a clock).
 	settleLimit = 2 * time.Second
+	// hold is the shortest Sleep behind a Wait that leaves its screen in a
+	// recording for some frames. Only such screens are worth a frame of the golden.
+	hold = 300 * time.Millisecond
 )
 
 // Options say how to play.
@@ -35,7 +38,9 @@ type Options struct {
 	Draw     bool     // draw every frame as SVG
 }
 
-// Frame is the settled screen after a Wait or Screenshot, and at the end.
+// Frame is the settled screen after a Screenshot, after a Wait on which the tape
+// rests (a Wait without a Sleep behind it only keeps step), and at the end if a
+// key came since.
 type Frame struct {
 	Name     string // number and text of the command
 	Lines    []string
@@ -58,6 +63,7 @@ type player struct {
 	res   *Result
 	speed time.Duration
 	shown bool
+	fresh bool // a key came since the last frame
 }
 
 // Play plays a tape in a shell. In fast mode, the default, typing is quick and a
@@ -92,19 +98,22 @@ func Play(ctx context.Context, t *Tape, o Options) (*Result, error) {
 			return p.res, fmt.Errorf("play: %w", err)
 		}
 		if isKey(c) {
-			before = p.term.screen()
+			before, p.fresh = p.term.screen(), true
 		}
-		if err := p.step(ctx, fmt.Sprintf("%02d %s", i, name(c)), c, before); err != nil {
+		if err := p.step(ctx, i, c, before); err != nil {
 			return p.res, err
 		}
 	}
-	p.frame(ctx, "end")
+	if p.fresh {
+		p.frame(ctx, "end")
+	}
 	p.res.Took = time.Since(begun)
 	return p.res, nil
 }
 
-// step does one command.
-func (p *player) step(ctx context.Context, title string, c parser.Command, before []string) error {
+// step does command i of the body.
+func (p *player) step(ctx context.Context, i int, c parser.Command, before []string) error {
+	title := fmt.Sprintf("%02d %s", i, name(c))
 	switch c.Type {
 	case token.HIDE:
 		p.shown = false
@@ -134,7 +143,9 @@ func (p *player) step(ctx context.Context, title string, c parser.Command, befor
 			p.frame(ctx, title+" FAILED")
 			return err
 		}
-		p.frame(ctx, title)
+		if p.tape.rests(i) {
+			p.frame(ctx, title)
+		}
 	case token.SCREENSHOT:
 		p.frame(ctx, title)
 	default:
@@ -158,6 +169,7 @@ func (p *player) problem(format string, args ...any) {
 // frame takes the screen once it is settled.
 func (p *player) frame(ctx context.Context, title string) {
 	p.term.settle(ctx, quiet, settleLimit)
+	p.fresh = false
 	f := Frame{Name: title, Lines: p.term.screen(), Recorded: p.shown}
 	if p.Draw {
 		f.SVG = p.term.svg()

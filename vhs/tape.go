@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/vhs/lexer"
 	"github.com/charmbracelet/vhs/parser"
@@ -72,6 +73,15 @@ func Parse(source string) (*Tape, error) {
 		t.Body = append(t.Body, c)
 	}
 	return t, nil
+}
+
+// rests says whether the tape rests behind command i of its body, long enough for a recording to show the screen.
+func (t *Tape) rests(i int) bool {
+	if i+1 >= len(t.Body) || t.Body[i+1].Type != token.SLEEP {
+		return false
+	}
+	d, err := time.ParseDuration(t.Body[i+1].Args)
+	return err == nil && d >= hold
 }
 
 func (t *Tape) problem(format string, args ...any) {

@@ -17,6 +17,7 @@ var (
 	update   = flag.Bool("update", false, "rewrite the goldens")
 	realtime = flag.Bool("realtime", false, "keep every pause of the tapes as a recording does")
 	pictures = flag.String("pictures", "", "folder for an SVG of every frame")
+	binary   = flag.String("binary", "", "folder that holds a built vise, instead of building one")
 	recorded = flag.String("recorded", "", "folder with the NAME.txt of real recordings, for TestRecordings")
 )
 
@@ -73,9 +74,12 @@ func TestMain(m *testing.M) {
 
 // TestTapes plays every tape against the program and compares every settled screen.
 func TestTapes(t *testing.T) {
-	bin, err := build()
-	if err != nil {
-		t.Fatal(err)
+	bin := *binary
+	if bin == "" {
+		var err error
+		if bin, err = build(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for name, source := range tapes(t) {
 		t.Run(name, func(t *testing.T) {
