@@ -28,7 +28,7 @@ import (
 // desk is the workbench without a terminal: the real engine over a store in
 // memory, the panes, and a feed that is pumped by hand.
 type desk struct {
-	t       *testing.T
+	t       testing.TB
 	store   *store.Store
 	harness *engine.Harness
 	hold    *Hold
@@ -47,7 +47,7 @@ type desk struct {
 // noon is the one time at the desk.
 var noon = time.Date(2026, 3, 16, 12, 0, 0, 0, time.UTC)
 
-func newDesk(t *testing.T, holds bool) *desk {
+func newDesk(t testing.TB, holds bool) *desk {
 	t.Helper()
 	d := &desk{t: t, bus: event.NewBus(), panes: map[PaneID]Pane{}, gate: make(chan struct{}), started: make(chan struct{}, 8)}
 	d.sub = d.bus.Subscribe(4096)

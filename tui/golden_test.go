@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden screens anew")
 func init() { time.Local = time.UTC }
 
 // golden compares rows, styles stripped, with testdata/NAME.golden.
-func golden(t *testing.T, name string, rows []string) {
+func golden(t testing.TB, name string, rows []string) {
 	t.Helper()
 	var b strings.Builder
 	for _, r := range rows {

@@ -3,13 +3,10 @@ package tui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"vise/engine/episode"
-	"vise/engine/event"
 	"vise/engine/model"
 	"vise/engine/repair"
-	"vise/engine/trace"
 	"vise/tui/style"
 )
 
@@ -22,43 +19,6 @@ const (
 	openedRows = 60
 	liveBytes  = 64 << 10
 )
-
-// liveStep is the model turn that is streaming.
-type liveStep struct {
-	attempt, turn   int
-	text, reasoning string
-	calls           []liveCall
-}
-
-type liveCall struct{ name, arguments string }
-
-// add takes one delta; a delta of another turn begins anew.
-func (l *liveStep) add(e event.Event) {
-	turn, _ := number(e.Data["turn"])
-	attempt, _ := number(e.Data["attempt"])
-	if turn != l.turn || attempt != l.attempt {
-		*l = liveStep{attempt: attempt, turn: turn}
-	}
-	text := func(name string) string { s, _ := e.Data[name].(string); return s }
-	l.text = tail(l.text + text("text"))
-	l.reasoning = tail(l.reasoning + text("reasoning"))
-	if i, ok := number(e.Data["call"]); ok && i >= 0 && i < 64 {
-		for len(l.calls) <= i {
-			l.calls = append(l.calls, liveCall{})
-		}
-		if n := text("name"); n != "" {
-			l.calls[i].name = n
-		}
-		l.calls[i].arguments = tail(l.calls[i].arguments + text("arguments"))
-	}
-}
-
-func tail(s string) string {
-	if len(s) > liveBytes {
-		return strings.ToValidUTF8(s[len(s)-liveBytes:], "")
-	}
-	return s
-}
 
 // layout draws the transcript anew.
 func (p *repairPane) layout() {
@@ -145,125 +105,6 @@ func (p *repairPane) draw(*style.Style) []string {
 			"A notice starts one: r replays the session through the agent and settles every turn.", "[ goes to the latest repair of any session.")
 	}
 	return append([]string{p.head()}, p.body.Rows()...)
-}
-
-// head is the row of bounds: status, turns, time, money, model.
-func (p *repairPane) head() string {
-	e, g := p.data.episode, p.st().Glyphs
-	mark, word, role := g.Pass, strings.ReplaceAll(string(e.Status), "_", " "), style.Good
-	switch {
-	case p.held != nil && p.held.EpisodeID == e.ID:
-		mark, word, role = g.Held, "held "+strings.ReplaceAll(string(p.held.Point), "_", " "), style.Warn
-	case e.Status == episode.Running:
-		mark, word, role = g.Busy, "running", style.Info
-	case e.Status == episode.Open:
-		mark, word, role = g.Trial, "open", style.Warn
-	case !e.Status.Success():
-		mark, role = g.Fail, style.Bad
-	}
-	row := p.line().Put(role, mark+" "+word)
-	part := func(text string) {
-		if text != "" {
-			row.Put(style.Dim, "  "+text)
-		}
-	}
-	turns, timeout := p.bounds()
-	done, usage, priced := p.spent()
-	if turns > 0 {
-		part(fmt.Sprintf("turn %d/%d", done, turns))
-	} else {
-		part(fmt.Sprintf("turn %d", done))
-	}
-	if d, ok := p.clock(); ok && timeout > 0 {
-		part(seconds(d) + " of " + seconds(timeout))
-	}
-	part(cost(usage, priced))
-	modelName := p.model()
-	if e.Result != nil {
-		modelName = e.Result.Model
-	}
-	if strings.HasPrefix(modelName, "builtin/") {
-		modelName += " (fixed rules, no language model)"
-	}
-	part(modelName)
-	if n := p.body.Unseen(); n > 0 {
-		row.Put(style.Accent, fmt.Sprintf("  %s %d new", g.Down, n))
-	}
-	return row.String()
-}
-
-// seconds is a duration as a bound is read: 0.1 s of 60 s.
-func seconds(d time.Duration) string {
-	switch {
-	case d < 10*time.Second && d%time.Second != 0:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < 10*time.Minute:
-		return fmt.Sprintf("%.0f s", d.Seconds())
-	}
-	return elapsed(d)
-}
-
-// spent is the last turn of the newest attempt, and what all attempts used.
-func (p *repairPane) spent() (turn int, u trace.Usage, priced bool) {
-	for _, s := range p.data.steps {
-		u = u.Add(s.Usage)
-		turn = s.Turn
-		priced = priced || s.Usage.CostUSD != nil
-	}
-	if p.live.turn > 0 {
-		turn = p.live.turn
-	}
-	if p.held != nil && p.held.EpisodeID == p.data.episode.ID {
-		turn = p.held.Turn
-	}
-	return turn, u, priced || len(p.data.steps) == 0
-}
-
-// cost is money as a person reads it: an unknown price is unknown.
-func cost(u trace.Usage, known bool) string {
-	switch {
-	case u.CostUSD == nil && known:
-		return "$0.000"
-	case u.CostUSD == nil:
-		return "cost unknown"
-	case *u.CostUSD == 0:
-		return "$0.000 (free)"
-	}
-	return fmt.Sprintf("$%.3f", *u.CostUSD)
-}
-
-// clock is how long the newest run has been going, without the time it was held.
-func (p *repairPane) clock() (time.Duration, bool) {
-	e := p.data.episode
-	steps := p.data.steps
-	if e.Status != episode.Running {
-		var d time.Duration
-		for _, s := range steps {
-			if s.Attempt == e.Attempts {
-				d += s.Ended.Sub(s.Started)
-			}
-		}
-		return d, len(steps) > 0
-	}
-	if len(steps) == 0 {
-		return 0, true
-	}
-	start := time.Time{}
-	for _, s := range steps {
-		if s.Attempt == e.Attempts {
-			start = s.Started
-			break
-		}
-	}
-	if start.IsZero() {
-		return 0, true
-	}
-	now := p.now()
-	d := now.Sub(start) - p.heldFor
-	if !p.heldAt.IsZero() {
-		d -= now.Sub(p.heldAt)
-	}
-	return max(0, d), true
 }
 
 // stepRows are the rows of one stored turn: a row per call, more when it is selected.

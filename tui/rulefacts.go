@@ -1,0 +1,90 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"vise/engine/rule"
+	"vise/tui/style"
+)
+
+// ruleMarkdown is the rule as agents read it, and why.
+func ruleMarkdown(r rule.Rule) string {
+	s := r.Text
+	if r.Rationale != "" {
+		s += "\n\n> " + strings.ReplaceAll(r.Rationale, "\n", "\n> ")
+	}
+	return s
+}
+
+// facts are where the rule comes from, its trial and its verdicts.
+func (p *rulesPane) facts() []string {
+	r := p.shown.rule
+	var rows []string
+	fact := func(name string, role style.Role, text string) {
+		if text == "" {
+			return
+		}
+		const label = 10
+		for i, l := range p.part(max(1, p.w-label-1)).wrapped(role, text, 0, 0, 4) {
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, p.st().Row(label+1, style.Plain).Space(1).Cell(style.Heading, name, label).String()+l)
+		}
+	}
+	fact("status", statusRole(r.Status), statusWord(r.Status)+reason(r))
+	fact("scope", style.Text, r.Scope+", "+r.Applicability)
+	fact("metric", style.Text, r.Metric)
+	fact("from", style.Dim, strings.TrimSpace(strings.Join([]string{tag(r.SourceNoticeID), tag(r.EpisodeID), "by " + author(r.Author), stamp(r.CreatedAt)}, "  ")))
+	if t := r.Trial; t != nil {
+		trial := fmt.Sprintf("%s observed, %d breached", count(len(t.ObservedSessions), "session"), len(t.BreachedSessions))
+		trial += fmt.Sprintf("; before it %d of %d; %s", t.BaselineBreachedSessions, t.BaselineSessions, count(t.ReplayAttempts, "replay attempt"))
+		fact("trial", style.Text, trial)
+	}
+	for i := len(p.shown.verdicts) - 1; i >= 0; i-- {
+		v := p.shown.verdicts[i]
+		fact("verdict", outcomeRole(v.Outcome), clock(v.At)+"  "+verdictWords(v))
+	}
+	if len(p.shown.verdicts) == 0 && r.Status == rule.Candidate {
+		fact("verdict", style.Dim, "none yet: V validates this rule")
+	}
+	return rows
+}
+
+func reason(r rule.Rule) string {
+	if r.Reason == "" {
+		return ""
+	}
+	return ": " + r.Reason
+}
+
+// author says it when no model wrote the rule.
+func author(name string) string {
+	if strings.HasPrefix(name, "builtin/") {
+		return name + " (fixed rules, no language model)"
+	}
+	if name == "" {
+		return "somebody"
+	}
+	return name
+}
+
+func statusWord(s rule.Status) string {
+	if s == rule.Candidate {
+		return "provisional"
+	}
+	return string(s)
+}
+
+func statusRole(s rule.Status) style.Role {
+	switch s {
+	case rule.Active:
+		return style.Good
+	case rule.Candidate:
+		return style.Info
+	case rule.Quarantined:
+		return style.Bad
+	}
+	return style.Faint
+}

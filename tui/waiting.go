@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"vise/engine/episode"
+	"vise/engine/event"
+	"vise/engine/notice"
+	"vise/engine/rule"
+	"vise/store"
+)
+
+// waiting reads everything stored that waits for a person.
+func waiting(tx *store.Tx) (out []AttentionItem, err error) {
+	var paused struct {
+		NoticeID string `json:"notice_id"`
+		At       string `json:"at"`
+	}
+	stopped, err := tx.State("repair/paused", &paused)
+	if err != nil {
+		return nil, err
+	}
+	if stopped {
+		out = append(out, AttentionItem{Kind: "paused", NoticeID: paused.NoticeID, At: parsed(paused.At),
+			Text: "repair is paused since " + stamp(paused.At), Do: "a resumes it; headless: vise notices resume"})
+	}
+	var breaker notice.Breaker
+	if _, err := tx.State("breaker", &breaker); err != nil {
+		return nil, err
+	}
+	if breaker.Open && !stopped {
+		out = append(out, AttentionItem{Kind: "breaker", Text: "too many notices: further ones are held back", Do: "look what went wrong, then a closes the breaker"})
+	}
+	if out, err = humans(tx, out); err != nil {
+		return nil, err
+	}
+	if out, err = stuck(tx, out); err != nil {
+		return nil, err
+	}
+	damaged, err := tx.Quarantine()
+	if err != nil {
+		return nil, err
+	}
+	if n := len(damaged); n > 0 {
+		q := damaged[n-1]
+		out = append(out, AttentionItem{Kind: "quarantine", At: q.At, Text: fmt.Sprintf("%s of the store could not be read, the last: %s", count(n, "record"), q.Record),
+			Do: "they are kept aside; vise store verify tells more"})
+	}
+	budget, err := tx.LastEvents(1, event.BudgetStopped)
+	if err != nil {
+		return nil, err
+	}
+	if len(budget) > 0 {
+		out = append(out, AttentionItem{Kind: "budget", At: budget[0].At, Text: "the budget stopped a model call at " + clock(budget[0].At), Do: "raise budget.usd or budget.tokens in vise.toml"})
+	}
+	return undecided(tx, out)
+}
+
+// humans adds the pending notices that ask for a person.
+func humans(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	list, err := tx.Notices(store.Window{Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, x := range list {
+		if x.Severity != notice.NeedsHuman || x.Status != notice.Pending {
+			continue
+		}
+		if n++; n > attentionEach {
+			continue
+		}
+		out = append(out, AttentionItem{Kind: "needs_human", At: parsed(x.CreatedAt), SessionID: x.SessionID, TurnIndex: x.TurnIndex, NoticeID: x.ID,
+			Text: "needs_human " + tag(x.ID) + ": " + x.Summary, Do: "enter goes to the turn; A acknowledges it, a resumes repair"})
+	}
+	if n > attentionEach {
+		out = append(out, AttentionItem{Kind: "needs_human", Text: fmt.Sprintf("%d more notices need a person", n-attentionEach), Do: "vise notices ls --pending"})
+	}
+	return out, nil
+}
+
+// stuck adds the episodes that failed.
+func stuck(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	list, err := tx.Episodes(store.Window{Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	for _, e := range list {
+		var x AttentionItem
+		why := ""
+		if e.Result != nil {
+			why = e.Result.Error
+			if why == "" {
+				why = strings.ReplaceAll(e.Result.ErrorCategory, "_", " ")
+			}
+		}
+		if why != "" {
+			why = ": " + why
+		}
+		switch e.Status {
+		case episode.Dead:
+			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%s failed %s and is given up%s", tag(e.ID), count(e.Attempts, "time"), why),
+				Do: "enter shows its steps; s tries it once more"}
+		case episode.Failed, episode.TimedOut, episode.Cancelled:
+			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("repair %s %s%s", tag(e.ID), strings.ReplaceAll(string(e.Status), "_", " "), why),
+				Do: "enter shows its steps; s tries it again"}
+		default:
+			continue
+		}
+		if n++; n > attentionEach {
+			break
+		}
+		x.At, x.SessionID, x.TurnIndex, x.EpisodeID = parsed(e.CreatedAt), e.SessionID, e.TurnIndex, e.ID
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// undecided adds the candidates that evidence has not judged.
+func undecided(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	list, err := tx.Rules(rule.Candidate)
+	if err != nil || len(list) == 0 {
+		return out, err
+	}
+	newest := list[len(list)-1]
+	verdicts, err := tx.Verdicts(newest.ID)
+	if err != nil {
+		return nil, err
+	}
+	text, do := count(len(list), "candidate")+" undecided, the newest "+tag(newest.ID), "v validates until idle, V the rule in scope"
+	if n := len(verdicts); n > 0 {
+		text += ": " + verdicts[n-1].Reason
+		if verdicts[n-1].PendingReason == "no_matching_replayable_case" {
+			do = "no case can be replayed for it: the forward trial decides; retire it with X in Rules"
+		}
+	}
+	return append(out, AttentionItem{Kind: "candidates", RuleID: newest.ID, At: parsed(newest.CreatedAt), Text: text, Do: do}), nil
+}
+
+func parsed(text string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, text)
+	return t
+}
