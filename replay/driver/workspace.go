@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -77,6 +78,26 @@ func PrepareWorkspace(mode WorkspaceMode, from, under string) (dir string, clean
 		}
 	}
 	return dir, cleanup, nil
+}
+
+// SweepWorkspaces removes all workspaces under a folder, which must exist for
+// them alone: those that a killed process left behind. Only the process that owns
+// the project may call it, and before its first run.
+func SweepWorkspaces(under string) error {
+	left, err := os.ReadDir(under)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep workspaces: %w", err)
+	}
+	var failed []error
+	for _, d := range left {
+		if err := removeAll(filepath.Join(under, d.Name())); err != nil {
+			failed = append(failed, fmt.Errorf("sweep workspaces: %w", err))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // removeAll also removes folders that were made read-only.

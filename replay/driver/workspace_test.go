@@ -179,3 +179,31 @@ func TestEnviron(t *testing.T) {
 		}
 	}
 }
+
+func TestSweepWorkspaces(t *testing.T) {
+	under := filepath.Join(t.TempDir(), "runs")
+	if err := driver.SweepWorkspaces(under); err != nil {
+		t.Fatalf("nothing to sweep: %v", err)
+	}
+	dir, _, err := driver.PrepareWorkspace(driver.ScratchWorkspace, "", filepath.Join(under, "run-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := filepath.Join(dir, "locked")
+	if err := os.Mkdir(locked, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(locked, "file"), nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(locked, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := driver.SweepWorkspaces(under); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(under)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"vise/engine/rule/tools"
 	"vise/engine/validate"
 	"vise/replay"
+	"vise/replay/driver"
 	"vise/replay/ruleserver"
 	"vise/store"
 )
@@ -151,6 +152,9 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 				err = errors.Join(err, server.Close(end))
 			}()
 			h.runner = a.newRunner(ctx, cfg, st, server)
+			if err := driver.SweepWorkspaces(h.runner.Scratch); err != nil {
+				a.log.Warn("remove the workspaces of a killed run", "err", err)
+			}
 			o.Agent = h.runner.Agent.Command[0]
 			var replayer validate.Replayer = replay.Cases{Runner: h.runner, Publish: func(e event.Event) { bus.Publish(e) }}
 			o.Replayer = replayer
