@@ -231,7 +231,11 @@ func (a *App) card(lines []cardLine) []string {
 	for _, l := range lines {
 		rows = append(rows, s.Row(a.w, style.Plain).Space(max(0, (a.w-wide)/2)).Put(l.role, l.text).String())
 	}
-	return s.Fit(rows, a.w, a.h)
+	rows = s.Fit(rows, a.w, a.h)
+	if a.toast.text != "" && a.h > 0 {
+		rows[a.h-1] = s.Row(a.w, style.Plain).Space(1).Put(a.toast.role, a.toast.text).String()
+	}
+	return rows
 }
 
 type cardLine struct {

@@ -110,7 +110,7 @@ func align(a, b []trace.Span) []pair {
 		case i < len(a) && j < len(b) && alike(i, j):
 			out = append(out, pair{&a[i], &b[j], sameStep(&a[i], &b[j])})
 			i, j = i+1, j+1
-		case j == len(b) || i < len(a) && n[i+1][j] >= n[i][j+1]:
+		case j == len(b) || i < len(a) && n[i+1][j] > n[i][j+1]:
 			out = append(out, pair{a: &a[i]})
 			i++
 		default:

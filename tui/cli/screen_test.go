@@ -1,0 +1,197 @@
+package cli_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"vise/tui/internal/screen"
+)
+
+// terminal runs vise with arguments in a terminal of that size, in a folder of its own.
+func terminal(t *testing.T, w, h int, env []string, args ...string) (*screen.Screen, string) {
+	t.Helper()
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("vise", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "VISE_TEST_DEMO="+filepath.Join(root, "testdata", "demo"), "HOME="+dir, "XDG_CONFIG_HOME="+dir,
+		"TMPDIR="+tmp, "TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "TMUX=", "SSH_TTY=", "NO_COLOR=")
+	cmd.Env = append(cmd.Env, env...)
+	return screen.Start(t, w, h, cmd), tmp
+}
+
+// clean checks that nothing of the demo is left: no folder, no agent.
+func clean(t *testing.T, tmp string) {
+	t.Helper()
+	left, err := os.ReadDir(tmp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		t.Errorf("%s is left in the temporary folder", e.Name())
+	}
+	procs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, p := range procs {
+		if raw, err := os.ReadFile(p); err == nil && strings.Contains(string(raw), tmp) && !strings.Contains(p, fmt.Sprint(os.Getpid())) {
+			cmdline, _ := os.ReadFile(filepath.Join(filepath.Dir(p), "cmdline"))
+			if len(cmdline) > 0 { // a zombie has none
+				t.Errorf("process %s is left: %q", p, cmdline)
+			}
+		}
+	}
+}
+
+// From the failing session to the promoted rule, with the keys of the manual.
+func TestWorkbenchDemo(t *testing.T) {
+	d, tmp := terminal(t, 200, 60, nil, "demo")
+	d.Pane("Sessions").Has("torn-blanket").Focused()
+	d.Pane("Trace").Has("issue_refund").Has("missing required argument")
+
+	// Develop: the run appears, scored, beside the recording.
+	d.Press("r").Wait("repair held")
+	d.Press("D")
+	d.Pane("Turns").Has("against torn-blanket").Has("◆!")
+	d.Pane("Scores").Has("argument_correctness")
+	d.Pane("Trace").Has("before torn-blanket").Has("harness_rules_search")
+
+	// Step: nothing is sent or executed before the key.
+	d.Press("R")
+	d.Pane("Repair").Has("held before model").Has("not sent yet")
+	d.Press("s")
+	d.Pane("Repair").Has("harness_notice_read").Has("not executed yet")
+	d.Press("s")
+	d.Pane("Repair").Has("held before model  turn 2")
+	d.Press("c")
+	d.Pane("Repair").Has("candidate added").Has("reason_code")
+	d.Wait("idle")
+
+	// Back in time, and forward again.
+	d.Press("[", "]")
+
+	// Validate.
+	d.Press("v")
+	d.Pane("Journal").Has("rule promote")
+	d.Pane("Validation").Has("argument_correctness")
+	d.Pane("Rules").Has("active")
+	d.Wait("idle")
+
+	// The agent reads the rule: no further notice.
+	d.Press("r")
+	d.Pane("Turns").Has("against torn-blanket")
+	d.Wait("idle").Gone("repair held")
+	d.Press("q")
+	if code := d.Exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	d.Restored()
+	clean(t, tmp)
+}
+
+// However the program ends, the terminal is as before and nothing is left behind.
+func TestWorkbenchEnds(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(*screen.Screen)
+		code int
+	}{
+		{"q", func(d *screen.Screen) { d.Press("q") }, 0},
+		{"ctrl+c", func(d *screen.Screen) { d.Press("ctrl+c") }, 0},
+		{"SIGTERM", func(d *screen.Screen) { d.Signal(syscall.SIGTERM) }, 130},
+		{"SIGHUP", func(d *screen.Screen) { d.Signal(syscall.SIGHUP) }, 130},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, tmp := terminal(t, 120, 34, nil, "demo")
+			d.Wait("torn-blanket").Press("r").Wait("repair held") // an agent runs and a repair waits
+			c.end(d)
+			if code := d.Exit(); code != c.code {
+				t.Errorf("exit %d, want %d", code, c.code)
+			}
+			d.Restored()
+			clean(t, tmp)
+		})
+	}
+}
+
+// Sizes that come faster than frames: the last one counts.
+func TestWorkbenchResize(t *testing.T) {
+	d, _ := terminal(t, 120, 40, nil, "demo")
+	d.Wait("torn-blanket")
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 60 {
+		d.Resize(10+r.IntN(200), 3+r.IntN(70)).Press([]string{"tab", "z", "down", "R", "D", "E"}[r.IntN(6)])
+	}
+	d.Resize(30, 10).Wait("too small")
+	d.Resize(80, 24).Press("1").Wait("▸1 Sessions").Wait("? help")
+	d.Resize(200, 60).Press("D")
+	if d.Pane("Trace").Has("issue_refund"); !strings.Contains(d.Pane("Sessions").Text(), "quiet-morning") {
+		t.Errorf("after the storm:\n%s", d.Text())
+	}
+	d.Press("q")
+	if code := d.Exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+// A folder without a project gets a card that says how to start.
+func TestWorkbenchFirstRun(t *testing.T) {
+	d, _ := terminal(t, 80, 24, nil)
+	d.Wait("There is no vise.toml").Wait("vise demo").Press("r").Wait("there is no project here").Press("q")
+	if code := d.Exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	d.Restored()
+}
+
+// NO_COLOR with any value: not one colour, and the cursor is still seen.
+func TestWorkbenchNoColor(t *testing.T) {
+	d, _ := terminal(t, 100, 30, []string{"NO_COLOR=yes"}, "demo")
+	d.Wait("issue_refund").Press("q").Exit()
+	for _, seq := range []string{"38;2", "48;2", "38;5", "48;5", "\x1b[31m", "\x1b[32m"} {
+		if strings.Contains(d.Raw(), seq) {
+			t.Errorf("a colour is sent: %q", seq)
+		}
+	}
+}
+
+// The mouse focuses, selects and scrolls; the wheel goes to the pane under it.
+func TestWorkbenchMouse(t *testing.T) {
+	d, _ := terminal(t, 160, 40, nil, "demo")
+	d.Pane("Sessions").Has("long-queue")
+	x, y, _, _ := d.Pane("Sessions").Place()
+	d.Click(x+4, y+3)
+	d.Pane("Turns").Has("long-queue")
+	x, y, _, _ = d.Pane("Trace").Place()
+	d.Click(x+4, y+2)
+	d.Pane("Trace").Focused()
+	d.Wheel(x+4, y+2, 3)
+	d.Press("q").Exit()
+}
+
+// Help and palette: filter, run, and say why not.
+func TestWorkbenchPalette(t *testing.T) {
+	d, _ := terminal(t, 120, 40, nil, "demo")
+	d.Wait("torn-blanket").Press(":").Wait("type to search").Press("e", "v", "i", "d").Wait("view Evidence").Press("enter")
+	d.Pane("Validation").Focused()
+	d.Press("?").Wait("validate until idle").Press("esc").Gone("type to search")
+	d.Press("c").Wait("no repair is held")
+	d.Press(":").Wait("type to search").Press("t", "h", "e", "m", "e", "s", " ", "l", "i", "g", "h", "t", "enter").Gone("type to search")
+	d.Press("T").Wait("follows the terminal").Press("esc").Gone("follows the terminal")
+	d.Press("1", "/", "q", "u", "i", "e", "t").Wait("1 match").Press("enter", "esc")
+	d.Press("q")
+	if code := d.Exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
