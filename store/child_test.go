@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -181,6 +182,33 @@ func TestUnfinishedTurnIsSweptAfterKill(t *testing.T) {
 	if err != nil || st.Records["spans"] != 0 {
 		t.Errorf("stats %+v, %v: want no spans", st, err)
 	}
+	sound(t, s)
+}
+
+// TestLogsWithoutASize: a kill between the creation of a log and its growth leaves
+// an empty file behind, which must not keep the store from opening.
+func TestLogsWithoutASize(t *testing.T) {
+	dir := t.TempDir()
+	s := disk(t, dir)
+	update(t, s, func(tx *Tx) error { return tx.PutRule(ruleOf(1)) })
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"00001.mem", "00099.mem", "000099.vlog"} {
+		f, err := os.OpenFile(filepath.Join(dir, "store", name), os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	s = disk(t, dir)
+	view(t, s, func(tx *Tx) error {
+		rules, err := tx.Rules()
+		if len(rules) != 1 {
+			t.Errorf("rules: %+v", rules)
+		}
+		return err
+	})
 	sound(t, s)
 }
 

@@ -213,6 +213,11 @@ func openDB(o Options, lock *ownerLock) (*Store, error) {
 			return nil, err
 		}
 	}
+	if !o.InMemory {
+		if err := dropEmptyLogs(o.dbDir()); err != nil {
+			return nil, err
+		}
+	}
 	db, err := badger.Open(badgerOptions(o))
 	if err != nil {
 		return nil, fmt.Errorf("open store: %s: %w", o.dbDir(), err)
