@@ -57,14 +57,12 @@ func (a *App) draw() string {
 	case !a.ready():
 		rows = a.firstRun()
 	default:
+		var out strings.Builder
+		out.Grow(max(len(a.frame), a.w*a.h) + 2048)
+		a.write(&out, form)
 		if len(a.overlays) == 0 {
-			var out strings.Builder
-			out.Grow(a.w * a.h * 2)
-			a.write(&out, form)
 			return out.String()
 		}
-		var out strings.Builder
-		a.write(&out, form)
 		rows = strings.Split(out.String(), "\n")
 	}
 	if n := len(a.overlays); n > 0 && form != layout.TooSmall {

@@ -404,11 +404,17 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	const tail = 11 // turns, mark and score
 	at := ""
 	if it.Origin != trace.Recorded {
+		// When the run began, as far as there is room beside its whole name.
 		at = clock(it.Started)
+		for _, n := range []int{len(at), 5, 0} {
+			if at = at[:min(n, len(at))]; st.Width(name)+1+n <= r.Left()-tail {
+				break
+			}
+		}
 	}
 	room := max(4, r.Left()-tail-len(at))
 	r.Cell(role, name, room).Put(style.Dim, at)
-	r.Int(style.Dim, it.Counts.Turns, 4).Space(1).Put(stateRole, state).Right(scoreRole(it.Worst), score(it.Worst), 5)
+	r.Int(style.Dim, it.Counts.Turns, 4).Space(1).Put(stateRole, state).Right(scoreRole(it.Worst), scoreText(it.Worst), 5)
 	return r.String()
 }
 
@@ -416,9 +422,9 @@ func (p *sessionsPane) running(id string) bool {
 	return p.ctx.Running.Kind == Replaying && p.ctx.Scope.Session == id
 }
 
-// score is a score as a table shows it; a dash when there is none: no information
+// scoreText is a score as a table shows it; a dash when there is none: no information
 // is not zero.
-func score(v *float64) string {
+func scoreText(v *float64) string {
 	if v == nil {
 		return "–"
 	}

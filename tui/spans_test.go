@@ -93,11 +93,11 @@ func TestShellWord(t *testing.T) {
 
 func TestScoreText(t *testing.T) {
 	for v, want := range map[float64]string{0: ".00", 0.264: ".26", 0.995: "1.00", 0.994: ".99", 1: "1.00"} {
-		if got := score(&v); got != want {
-			t.Errorf("score(%v) = %s, want %s", v, got, want)
+		if got := scoreText(&v); got != want {
+			t.Errorf("scoreText(%v) = %s, want %s", v, got, want)
 		}
 	}
-	if score(nil) != "–" {
+	if scoreText(nil) != "–" {
 		t.Error("no score is not zero")
 	}
 }

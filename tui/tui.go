@@ -62,8 +62,6 @@ type Config struct {
 	themes []*themes.Theme
 	// options are added to the program's own by tests.
 	options []tea.ProgramOption
-	// started is told the program by tests.
-	started func(*tea.Program)
 }
 
 // ErrNoTerminal: the workbench was asked for where there is no terminal to draw on.
@@ -84,7 +82,7 @@ func IsTerminal(in io.Reader, out io.Writer) bool {
 // Errors: ErrNoTerminal when In or Out is none; the context's cause when it ended
 // first; a *Crash after a panic.
 func Run(ctx context.Context, cfg Config) error {
-	if len(cfg.options) == 0 && !IsTerminal(cfg.In, cfg.Out) {
+	if !IsTerminal(cfg.In, cfg.Out) {
 		return ErrNoTerminal
 	}
 	if cfg.Now == nil {
@@ -117,9 +115,6 @@ func Run(ctx context.Context, cfg Config) error {
 	app := newApp(pctx, cfg, keys, conductor)
 	wheel := &wheelFilter{send: r.send}
 	r.program = tea.NewProgram(app, r.options(ctx, wheel)...)
-	if cfg.started != nil {
-		cfg.started(r.program)
-	}
 
 	var work sync.WaitGroup
 	if cfg.Bus != nil {
@@ -139,10 +134,8 @@ func Run(ctx context.Context, cfg Config) error {
 	wheel.stop()
 	conductor.Close()
 	work.Wait()
-	if len(cfg.options) == 0 {
-		// Mode 2031 is ours; the library does not know that we set it.
-		fmt.Fprint(cfg.Out, ansi.ResetModeLightDark)
-	}
+	// Mode 2031 is ours; the library does not know that we set it.
+	fmt.Fprint(cfg.Out, ansi.ResetModeLightDark)
 	return r.ended(ctx, err)
 }
 

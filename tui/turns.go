@@ -425,13 +425,24 @@ func (p *turnsPane) draw(st *style.Style) []string {
 	} else {
 		head.Right(style.Heading, "worst", 5)
 	}
-	head.Space(2).Put(style.Heading, "gate").Space(1).Put(style.Heading, "input").Fill(11).Right(style.Heading, "calls", 6).Right(style.Heading, "err", 5)
+	head.Space(2).Put(style.Heading, "gate").Space(1).Put(style.Heading, "input")
+	if tail := p.tail(); tail > 0 {
+		head.Fill(tail).Right(style.Heading, "calls", 6).Right(style.Heading, "err", 5)
+	}
 	rows := []string{head.String()}
 	items, first := p.list.Visible()
 	for i, it := range items {
 		rows = append(rows, p.row(st, it, first+i == p.list.Index()))
 	}
 	return rows
+}
+
+// tail is the room of the numbers at the right; none where the input needs it more.
+func (p *turnsPane) tail() int {
+	if p.w < 50 || p.compare != "" && p.w < 60 {
+		return 0
+	}
+	return 11
 }
 
 func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
@@ -461,14 +472,14 @@ func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
 	}
 	r.Space(1)
 	if p.compare != "" {
-		r.Right(scoreRole(it.Before), score(it.Before), 5).Put(style.Faint, " "+g.Arrow+" ")
+		r.Right(scoreRole(it.Before), scoreText(it.Before), 5).Put(style.Faint, " "+g.Arrow+" ")
 		role := scoreRole(it.Worst)
 		if it.Worst != nil && it.Before != nil && *it.Worst > *it.Before {
 			role = style.Good
 		}
-		r.Right(role, score(it.Worst), 5)
+		r.Right(role, scoreText(it.Worst), 5)
 	} else {
-		r.Right(scoreRole(it.Worst), score(it.Worst), 5)
+		r.Right(scoreRole(it.Worst), scoreText(it.Worst), 5)
 	}
 	r.Space(2)
 	gate := func(on bool, role style.Role, mark string) {
@@ -489,7 +500,10 @@ func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
 	case p.match(it):
 		role = style.Accent
 	}
-	r.Cell(role, text, max(0, r.Left()-11))
+	if p.tail() == 0 {
+		return r.Put(role, text).String()
+	}
+	r.Cell(role, text, max(0, r.Left()-p.tail()))
 	if it.Errors > 0 {
 		return r.Right(style.Dim, itoa(it.Calls), 6).Right(style.Bad, itoa(it.Errors), 5).String()
 	}
