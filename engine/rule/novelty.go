@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -106,6 +107,14 @@ func Covers(existing, proposed Rule) (reason string, similarity, containment flo
 }
 
 func covers(a, b measured) (reason string, similarity, containment float64) {
+	if a.wording == b.wording {
+		// The figures say nothing here; they are those of the reference, which knows
+		// no tokens but those of a-z, 0-9 and _.
+		if slices.ContainsFunc(strings.FieldsFunc(a.wording, noTokenByte), func(w string) bool { return len(w) >= 2 && !stopWords[w] }) {
+			return ExactText, 1, 1
+		}
+		return ExactText, 0, 0
+	}
 	shared := overlap(a.tokens, b.tokens)
 	smaller := min(len(a.tokens), len(b.tokens))
 	if smaller > 0 {
@@ -113,8 +122,6 @@ func covers(a, b measured) (reason string, similarity, containment float64) {
 		containment = float64(shared) / float64(smaller)
 	}
 	switch {
-	case a.wording == b.wording:
-		reason = ExactText
 	case a.rule.Scope != b.rule.Scope:
 	case similarity >= nearSimilarity, containment >= nearContainment && smaller >= minContained:
 		reason = NearDuplicate
@@ -198,8 +205,8 @@ func Disproved(rules []Rule, proposed Rule) (Coverage, bool) {
 }
 
 // Comparable returns the rules of a reader that Covering and Disproved must see
-// for a proposal, in listing order: those that share a token with it. Wordings
-// without tokens, or outside ASCII, are compared with every rule.
+// for a proposal, in listing order: those that share a token with it. A wording
+// without tokens is compared with every rule.
 func Comparable(r Reader, proposed Rule) ([]Rule, error) {
 	statuses := []Status{Candidate, Active, Retired}
 	tokens := make([]string, 0, 32)
@@ -209,18 +216,11 @@ func Comparable(r Reader, proposed Rule) ([]Rule, error) {
 	if len(tokens) == 0 {
 		tokens = Tokens(proposed.Text)
 	}
-	if len(tokens) == 0 || !ascii(proposed.Text) {
+	if len(tokens) == 0 {
 		return r.Rules(statuses...)
 	}
 	slices.Sort(tokens)
 	return r.RulesWithTokens(tokens, statuses...)
 }
 
-func ascii(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
+func noTokenByte(r rune) bool { return r >= utf8.RuneSelf || !tokenByte(byte(r)) }

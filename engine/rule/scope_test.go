@@ -72,7 +72,7 @@ func TestRetiredRuleDoesNotComeBack(t *testing.T) {
 
 // TestComparableMissesNothing: what the token index leaves out is never covering.
 func TestComparableMissesNothing(t *testing.T) {
-	word := rapid.SampledFrom([]string{"verify", "payment", "status", "retry", "the", "a", "é", "先に", "reason_code", "."})
+	word := rapid.SampledFrom([]string{"verify", "payment", "status", "retry", "the", "a", "é", "e\u0301", "先に", "先に確認する", "確認します", "проверь", "СТАТУС", "статус", "straße", "STRASSE", "İzmir", "i\u0307zmir", "reason_code", "."})
 	text := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOfN(word, 0, 5).Draw(t, "words"), " ")
 	})
