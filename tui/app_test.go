@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image/color"
 	"os"
 	"strings"
 	"testing"
@@ -437,4 +438,37 @@ func asCrash(err error, c **Crash) bool { return errors.As(err, c) }
 
 func started(s trace.Session) event.Event {
 	return event.Event{Type: event.ImportFinished, SessionID: s.ID}
+}
+
+// The theme follows the terminal while the program runs, unless one was chosen; a
+// chosen one that does not fit the terminal paints its own ground; the picker
+// previews and gives the old one back.
+func TestThemeFollows(t *testing.T) {
+	b := newBench(t, worked(t), 120, 40)
+	name := func() string { return b.app.ctx.Style.Theme().Name }
+	b.run(b.app.chooseTheme(autoTheme))
+	white, black := tea.BackgroundColorMsg{Color: color.White}, tea.BackgroundColorMsg{Color: color.Black}
+	b.send(white)
+	if name() != "light" || b.app.ctx.Style.Options().Fill {
+		t.Errorf("on white: theme %s, filled %v", name(), b.app.ctx.Style.Options().Fill)
+	}
+	frame := b.app.View().Content
+	b.send(black)
+	if name() != "dark" || b.app.View().Content == frame {
+		t.Errorf("on black: theme %s; the frame must have changed", name())
+	}
+	b.press("T", "down", "down")
+	if name() != "light" || !b.app.ctx.Style.Options().Fill {
+		t.Errorf("the picker previews %s, filled %v", name(), b.app.ctx.Style.Options().Fill)
+	}
+	b.frame()
+	b.press("esc")
+	if name() != "dark" || b.app.look.chosen != autoTheme {
+		t.Errorf("after esc: theme %s, chosen %s", name(), b.app.look.chosen)
+	}
+	b.press("T", "down", "down", "enter")
+	b.send(black)
+	if name() != "light" {
+		t.Errorf("a chosen theme stays, got %s", name())
+	}
 }

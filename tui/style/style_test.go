@@ -89,6 +89,26 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// The short way of measuring agrees with the long one, alone and beside others.
+func TestNarrow(t *testing.T) {
+	for _, o := range []style.Options{{}, {Graphemes: true}} {
+		s := dark(t, o)
+		long := func(x string) int {
+			if o.Graphemes {
+				return ansi.StringWidth(x)
+			}
+			return ansi.StringWidthWc(x)
+		}
+		for r := rune(0x20); r < 0x3000; r++ {
+			for _, x := range []string{string(r), "a" + string(r) + "b", "✓" + string(r)} {
+				if x = s.Clean(x); s.Width(x) != long(x) {
+					t.Fatalf("Width(%q) = %d, the renderer counts %d", x, s.Width(x), long(x))
+				}
+			}
+		}
+	}
+}
+
 func FuzzRow(f *testing.F) {
 	f.Add("plain", 10)
 	f.Add("👩‍💻\x1b]0;x\a", 3)

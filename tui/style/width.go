@@ -14,8 +14,8 @@ import (
 // function of the program and follows the renderer: wcwidth, or grapheme clusters
 // once the terminal has reported mode 2027.
 func (s *Style) Width(text string) int {
-	if plainASCII(text) {
-		return len(text)
+	if n, ok := narrow(text); ok {
+		return n
 	}
 	if s.o.Graphemes {
 		return ansi.StringWidth(text)
@@ -80,7 +80,7 @@ func (s *Style) Pad(text string, w int) string {
 // characters become visible, line ends and tabs become spaces, and clusters on
 // whose width terminals disagree (emoji joined or selected) get one safe form.
 func (s *Style) Clean(text string) string {
-	if plainASCII(text) {
+	if _, ok := narrow(text); ok {
 		return text
 	}
 	text = guard.Visible(text)
@@ -124,6 +124,41 @@ func plainASCII(s string) bool {
 		}
 	}
 	return true
+}
+
+// narrow reports text of harmless characters of one cell each, and how many they
+// are: most of what the program draws, without the cost of measuring it.
+func narrow(s string) (cells int, ok bool) {
+	for i := 0; i < len(s); cells++ {
+		if c := s[i]; c < utf8.RuneSelf {
+			if c < 0x20 || c == 0x7f {
+				return 0, false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if !narrowRune(r) {
+			return 0, false
+		}
+		i += n
+	}
+	return cells, true
+}
+
+// narrowRune lists Latin letters, punctuation, arrows, operators, lines, blocks and
+// the marks of our glyphs. None of them joins with a neighbour.
+func narrowRune(r rune) bool {
+	switch {
+	case r >= 0xa1 && r <= 0xff && r != 0xad, r >= 0x100 && r <= 0x17f, r >= 0x2010 && r <= 0x2015, r >= 0x2018 && r <= 0x2026,
+		r >= 0x2190 && r <= 0x2193, r >= 0x2260 && r <= 0x2265, r >= 0x2500 && r <= 0x259f:
+		return true
+	}
+	switch r {
+	case '▲', '▸', '▼', '▾', '◆', '○', '●', '◼', '✓', '✕':
+		return true
+	}
+	return false
 }
 
 const blanks = "                                                                                                                                "
