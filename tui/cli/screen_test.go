@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"vise/tui/internal/screen"
 )
@@ -194,4 +195,17 @@ func TestWorkbenchPalette(t *testing.T) {
 	if code := d.Exit(); code != 0 {
 		t.Errorf("exit %d", code)
 	}
+}
+
+// When nothing happens nothing is sent.
+func TestWorkbenchIdle(t *testing.T) {
+	d, _ := terminal(t, 120, 40, nil, "demo")
+	d.Wait("issue_refund").Wait("Nothing waits for you")
+	time.Sleep(500 * time.Millisecond) // what was asked for at the start has come
+	before := len(d.Raw())
+	time.Sleep(time.Second)
+	if n := len(d.Raw()) - before; n > 0 {
+		t.Errorf("%d bytes were sent while nothing happened", n)
+	}
+	d.Press("q").Exit()
 }
