@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +32,8 @@ type project struct {
 	now   time.Time
 	// bubble lets time run by itself, as it does in a synctest bubble.
 	bubble bool
+	// room is the number of writes until the disk is full.
+	room atomic.Int64
 	*engine.Harness
 }
 
@@ -41,6 +44,9 @@ func (p *project) clock() time.Time {
 	return p.now
 }
 
+// plenty of room on the disk.
+const plenty = 1 << 40
+
 // open makes a project; configure may change its settings and options.
 func open(t *testing.T, configure func(*config.Config, *engine.Options)) *project {
 	t.Helper()
@@ -50,7 +56,13 @@ func open(t *testing.T, configure func(*config.Config, *engine.Options)) *projec
 	}
 	p := &project{t: t, cfg: cfg, now: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	bus := event.NewBus()
-	p.store, err = store.Open(t.Context(), store.Options{InMemory: true, Bus: bus, Now: p.clock})
+	p.room.Store(plenty)
+	p.store, err = store.Open(t.Context(), store.Options{InMemory: true, Bus: bus, Now: p.clock, Free: func(string) (uint64, error) {
+		if p.room.Add(-1) < 0 {
+			return 0, nil
+		}
+		return plenty, nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

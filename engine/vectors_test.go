@@ -50,11 +50,13 @@ type settlementNotice struct {
 }
 
 type completion struct {
-	Latency   float64 `json:"latency_s"`
-	ToolCalls []struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"tool_calls"`
+	Latency   float64          `json:"latency_s"`
+	ToolCalls []completionCall `json:"tool_calls"`
+}
+
+type completionCall struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
 }
 
 // scripted answers questions with the completions of a case, over the whole
@@ -65,6 +67,31 @@ type scripted struct {
 	asked int
 	// primary notice of the episode that is being repaired.
 	primary string
+	// during runs while a question is being answered; nil does nothing.
+	during func()
+}
+
+// settling is a project whose repair model answers with the completions.
+func settling(t *testing.T, set func(*config.Repair), answers ...completion) (*project, *scripted) {
+	script := &scripted{left: answers}
+	p := open(t, func(c *config.Config, o *engine.Options) {
+		client, err := model.New(model.Options{Model: "script/one", Retries: -1, Transport: script,
+			Providers: map[string]model.Provider{"script": {BaseURL: "http://script.invalid/v1"}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Model, o.Stepper = client, script
+		c.Repair.Backoff = 0
+		set(&c.Repair)
+	})
+	script.store = p.store
+	return p, script
+}
+
+// resolved is an answer that closes the episode without a rule.
+func resolved() (c completion) {
+	c.ToolCalls = append(c.ToolCalls, completionCall{"harness_notice_resolve", `{"notice_id":"@primary","resolution":"no_proposal","note":"x"}`})
+	return c
 }
 
 // At makes it the repair's stepper: that is where the episode is named.
@@ -85,6 +112,9 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	c := s.left[0]
 	s.left = s.left[1:]
+	if s.during != nil {
+		s.during()
+	}
 	select {
 	case <-time.After(seconds(c.Latency)):
 	case <-r.Context().Done():
@@ -127,17 +157,10 @@ func outsideBubbles(t *testing.T) {
 
 // settle runs the steps of one case.
 func settle(t *testing.T, in settlementInput) any {
-	script := &scripted{left: in.Completions}
-	p := open(t, func(c *config.Config, o *engine.Options) {
-		client, err := model.New(model.Options{Model: "script/one", Retries: -1, Transport: script,
-			Providers: map[string]model.Provider{"script": {BaseURL: "http://script.invalid/v1"}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Model, o.Stepper = client, script
-		c.Repair.Timeout, c.Repair.MaxTurns, c.Repair.Backoff = seconds(in.Config.Timeout), in.Config.MaxTurns, 0
-	})
-	script.store, p.bubble = p.store, true
+	p, script := settling(t, func(c *config.Repair) {
+		c.Timeout, c.MaxTurns = seconds(in.Config.Timeout), in.Config.MaxTurns
+	}, in.Completions...)
+	p.bubble = true
 	for _, n := range in.Notices {
 		p.post(n)
 	}

@@ -123,8 +123,10 @@ func must[T any](v T, err error) T {
 func (r *rack) tear(n int, args ...string) {
 	r.t.Helper()
 	for ; n > 0 && r.left > 0; n-- {
-		r.left--
-		told := r.kill(args...)
+		told, killed := r.kill(args...)
+		if killed {
+			r.left--
+		}
 		if r.left%2 == 0 {
 			r.run(r.dir, "store", "verify") // the program itself is the next to open the store
 		}
@@ -136,17 +138,18 @@ func (r *rack) tear(n int, args ...string) {
 }
 
 // kill runs the program and kills it within moments of an event that it tells,
-// the first or any other. It returns the events that were told.
-func (r *rack) kill(args ...string) (told []event.Event) {
+// the first or any other. It returns the events that were told and whether the
+// program was still there to be killed.
+func (r *rack) kill(args ...string) (told []event.Event, killed bool) {
 	r.t.Helper()
 	at := r.random.IntN(cmp.Or(r.tells[args[0]], 8))
-	moments := time.Duration(r.random.Int64N(int64(60 * time.Millisecond)))
+	moments := time.Duration(r.random.Int64N(int64(25 * time.Millisecond)))
 	cmd, out := r.command(r.dir, args...)
 	kill := func() { _ = cmd.Process.Kill() }
 	late := time.AfterFunc(5*time.Second, kill)
 	defer late.Stop()
 	if at == 0 {
-		defer time.AfterFunc(3*moments, kill).Stop()
+		defer time.AfterFunc(8*moments, kill).Stop()
 	}
 	for e := range r.events(out) {
 		if told = append(told, e); len(told) == at {
@@ -158,10 +161,10 @@ func (r *rack) kill(args ...string) (told []event.Event) {
 		last = string(told[len(told)-1].Type)
 	}
 	if err, ok := cmd.Wait().(*exec.ExitError); !ok || err.Exited() {
-		last = "its end"
+		return told, false
 	}
 	r.last[last]++
-	return told
+	return told, true
 }
 
 // run lets the program end by itself; it must succeed.
