@@ -9,7 +9,6 @@ import (
 	"vise/engine/trace"
 	"vise/store"
 	"vise/tui/action"
-	"vise/tui/style"
 	"vise/tui/vlist"
 )
 
@@ -351,119 +350,6 @@ func (p *sessionsPane) Mouse(ctx *Context, _, y int, m tea.MouseMsg) tea.Cmd {
 		return p.moved(ctx)
 	}
 	return nil
-}
-
-// Rows draws: mark, name, turns, worst score.
-func (p *sessionsPane) Rows() []string {
-	return p.cached(func(st *style.Style) []string {
-		if p.err != nil {
-			return p.hint("cannot read sessions: " + p.err.Error())
-		}
-		if p.list.Len() == 0 {
-			return p.hint("no sessions yet", "vise import PATH... brings recordings in")
-		}
-		items, first := p.list.Visible()
-		rows := make([]string, 0, len(items))
-		for i, it := range items {
-			rows = append(rows, p.row(st, it, first+i == p.list.Index()))
-		}
-		return rows
-	})
-}
-
-func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string {
-	g := st.Glyphs
-	r := st.Row(p.w, p.ground(selected))
-	mark := " "
-	if selected {
-		mark = g.Pointer
-	}
-	r.Put(style.Accent, mark)
-	role := style.Text
-	if p.match(it) {
-		role = style.Accent
-	}
-	name := it.ID
-	if it.Origin != trace.Recorded {
-		name = it.ReplayOf
-		if name == "" {
-			name = tag(it.ID)
-		}
-	}
-	state, stateRole := g.Neutral, style.Faint
-	switch {
-	case it.Alerted:
-		state, stateRole = g.Fail, style.Bad
-	case it.Worst != nil && *it.Worst < 0.5:
-		state, stateRole = g.Fail, style.Warn
-	case it.Worst != nil:
-		state, stateRole = g.Pass, style.Good
-	case p.running(it.ID):
-		state, stateRole = g.Busy, style.Info
-	}
-	const tail = 11 // turns, mark and score
-	at := ""
-	if it.Origin != trace.Recorded {
-		// When the run began, as far as there is room beside its whole name.
-		at = clock(it.Started)
-		for _, n := range []int{len(at), 5, 0} {
-			if at = at[:min(n, len(at))]; st.Width(name)+1+n <= r.Left()-tail {
-				break
-			}
-		}
-	}
-	room := max(4, r.Left()-tail-len(at))
-	r.Cell(role, name, room).Put(style.Dim, at)
-	r.Int(style.Dim, it.Counts.Turns, 4).Space(1).Put(stateRole, state).Right(scoreRole(it.Worst), scoreText(it.Worst), 5)
-	return r.String()
-}
-
-func (p *sessionsPane) running(id string) bool {
-	return p.ctx.Running.Kind == Replaying && p.ctx.Scope.Session == id
-}
-
-// scoreText is a score as a table shows it; a dash when there is none: no information
-// is not zero.
-func scoreText(v *float64) string {
-	if v == nil {
-		return "–"
-	}
-	n := int(*v*100 + 0.5)
-	if n >= 100 {
-		return "1.00"
-	}
-	return "." + string(rune('0'+n/10)) + string(rune('0'+n%10))
-}
-
-// scoreRole is the colour of a score: wrong below the default threshold.
-func scoreRole(v *float64) style.Role {
-	switch {
-	case v == nil:
-		return style.Faint
-	case *v < 0.5:
-		return style.Bad
-	}
-	return style.Number
-}
-
-// Thumb is the scroll bar.
-func (p *sessionsPane) Thumb() (int, int) { return p.list.Thumb() }
-
-// Copy is the id under the cursor.
-func (p *sessionsPane) Copy() string { return p.list.Key() }
-
-// Headless shows the session.
-func (p *sessionsPane) Headless() string {
-	if p.list.Key() == "" {
-		return "vise sessions ls"
-	}
-	return "vise sessions show " + shellWord(p.list.Key())
-}
-
-// JSON are the heads on the screen.
-func (p *sessionsPane) JSON() any {
-	items, _ := p.list.Visible()
-	return items
 }
 
 // originOf is the session that a session is a replay of; "" for a recording.

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,7 +9,6 @@ import (
 	"vise/engine/trace"
 	"vise/store"
 	"vise/tui/action"
-	"vise/tui/style"
 	"vise/tui/vlist"
 	"vise/tui/vtext"
 )
@@ -63,35 +61,6 @@ func (p *tracePane) SetSize(w, h int) {
 	if p.resize(w, h) {
 		p.place()
 	}
-}
-
-// split is how the pane is divided: the size of the list and that of the detail.
-func (p *tracePane) split() (listW, listH, detailW, detailH int, beside bool) {
-	switch {
-	case p.w >= 90 && !p.data.both:
-		listW = p.w * 55 / 100
-		return listW, p.h, p.w - listW - 1, p.h, true
-	case p.h >= 13:
-		listH = p.h * 55 / 100
-		return p.w, listH, p.w, p.h - listH - 1, false
-	case p.inside:
-		return p.w, 0, p.w, p.h, false
-	}
-	return p.w, p.h, p.w, 0, false
-}
-
-// place gives list and detail their sizes.
-func (p *tracePane) place() {
-	_, h, dw, dh, _ := p.split()
-	p.list.SetHeight(h)
-	if p.text != nil {
-		top := p.text.Top() == 0
-		p.text.SetSize(dw, dh)
-		if top {
-			p.text.Home() // a span is read from its beginning, also where less of it fits
-		}
-	}
-	p.bump()
 }
 
 // Apply implements Pane.
@@ -357,76 +326,6 @@ func (p *tracePane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 	return nil, true
 }
 
-func (p *tracePane) problem(r traceRow) bool {
-	if p.data.both {
-		return !r.pair.same
-	}
-	return r.tree.Span.Error != "" || r.tree.Pending
-}
-
-func (p *tracePane) fold(id action.ID) bool {
-	r, ok := p.list.Selected()
-	if !ok || p.data.both || r.tree.kids == 0 {
-		return false
-	}
-	fold := r.tree.open
-	if id != action.Toggle {
-		fold = id == action.Left
-	}
-	p.folded[r.key] = fold
-	p.rebuild()
-	return true
-}
-
-func (p *tracePane) seek(ctx *Context, forward bool, ok func(traceRow) bool) bool {
-	step := 1
-	if !forward {
-		step = -1
-	}
-	for i := p.list.Index() + step; i >= 0 && i < p.list.Len(); i += step {
-		if ok(p.list.Items()[i]) {
-			p.list.Select(i)
-			p.choose(ctx)
-			return true
-		}
-	}
-	return false
-}
-
-// Search implements Searcher: over names, arguments, results and errors.
-func (p *tracePane) Search(ctx *Context, q string) int {
-	p.find = strings.ToLower(q)
-	p.bump()
-	n := 0
-	for _, r := range p.list.Items() {
-		if p.match(r) {
-			n++
-		}
-	}
-	if r, ok := p.list.Selected(); n > 0 && ok && !p.match(r) && !p.seek(ctx, true, p.match) {
-		p.seek(ctx, false, p.match)
-	}
-	return n
-}
-
-// NextMatch implements Searcher.
-func (p *tracePane) NextMatch(ctx *Context, dir int) tea.Cmd {
-	p.seek(ctx, dir > 0, p.match)
-	return nil
-}
-
-func (p *tracePane) match(r traceRow) bool {
-	if p.find == "" {
-		return false
-	}
-	for _, s := range []*trace.Span{r.tree.Span, r.pair.a, r.pair.b} {
-		if s != nil && strings.Contains(strings.ToLower(s.Name+"\n"+s.Input+"\n"+s.Output+"\n"+s.Error), p.find) {
-			return true
-		}
-	}
-	return false
-}
-
 // Mouse implements Pane.
 func (p *tracePane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
 	lw, lh, _, _, beside := p.split()
@@ -446,101 +345,4 @@ func (p *tracePane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
 	}
 	p.place()
 	return nil
-}
-
-// Copy implements Pane: the span as it is in the store.
-func (p *tracePane) Copy() string {
-	s := p.selected()
-	if s == nil {
-		return ""
-	}
-	if p.inside {
-		return p.text.String()
-	}
-	out := s.Name
-	for _, t := range []string{s.Input, s.Error, s.Output} {
-		if t != "" {
-			out += "\n" + t
-		}
-	}
-	return out
-}
-
-// Headless implements Pane.
-func (p *tracePane) Headless() string {
-	if p.session == "" {
-		return ""
-	}
-	return "vise sessions export " + shellWord(p.session)
-}
-
-// JSON implements Pane: the spans on the screen.
-func (p *tracePane) JSON() any {
-	items, _ := p.list.Visible()
-	out := make([]trace.Span, 0, len(items))
-	for _, r := range items {
-		switch {
-		case r.tree.Span != nil:
-			out = append(out, *r.tree.Span)
-		case r.pair.b != nil:
-			out = append(out, *r.pair.b)
-		}
-	}
-	return out
-}
-
-// Rows implements Pane.
-func (p *tracePane) Rows() []string { return p.cached(p.draw) }
-
-func (p *tracePane) draw(st *style.Style) []string {
-	switch {
-	case p.err != nil:
-		return p.hint("cannot read the trace: " + p.err.Error())
-	case p.session == "" || p.turn == NoTurn:
-		return p.hint("No turn is selected.", "Choose one in 2 Turns.")
-	case p.list.Len() == 0:
-		return p.hint("No steps yet.", "They appear as the agent works.")
-	}
-	lw, lh, dw, dh, beside := p.split()
-	items, first := p.list.Visible()
-	list := make([]string, 0, lh)
-	for i, it := range items {
-		on := first+i == p.list.Index()
-		if p.data.both {
-			list = append(list, p.pairRow(st, it, lw, on))
-		} else {
-			list = append(list, p.spanRow(st, it, lw, on))
-		}
-	}
-	list = st.Fit(list, lw, lh)
-	if dh == 0 {
-		return list
-	}
-	text := p.text.Rows()
-	if !beside {
-		if lh == 0 {
-			return st.Fit(text, dw, dh)
-		}
-		return append(append(list, p.rule(p.detailTitle())), text...)
-	}
-	line := st.Paint(style.Border, st.Glyphs.Box.V)
-	if p.inside {
-		line = st.Paint(style.BorderOn, st.Glyphs.Box.V)
-	}
-	for i := range list {
-		list[i] += line
-		if i < len(text) {
-			list[i] += text[i]
-		} else {
-			list[i] += st.Blank(dw)
-		}
-	}
-	return list
-}
-
-func (p *tracePane) detailTitle() string {
-	if p.inside {
-		return "span, scrolling: o leaves it"
-	}
-	return "span"
 }

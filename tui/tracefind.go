@@ -1,0 +1,80 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/trace"
+	"vise/tui/action"
+)
+
+func (p *tracePane) problem(r traceRow) bool {
+	if p.data.both {
+		return !r.pair.same
+	}
+	return r.tree.Span.Error != "" || r.tree.Pending
+}
+
+func (p *tracePane) fold(id action.ID) bool {
+	r, ok := p.list.Selected()
+	if !ok || p.data.both || r.tree.kids == 0 {
+		return false
+	}
+	fold := r.tree.open
+	if id != action.Toggle {
+		fold = id == action.Left
+	}
+	p.folded[r.key] = fold
+	p.rebuild()
+	return true
+}
+
+func (p *tracePane) seek(ctx *Context, forward bool, ok func(traceRow) bool) bool {
+	step := 1
+	if !forward {
+		step = -1
+	}
+	for i := p.list.Index() + step; i >= 0 && i < p.list.Len(); i += step {
+		if ok(p.list.Items()[i]) {
+			p.list.Select(i)
+			p.choose(ctx)
+			return true
+		}
+	}
+	return false
+}
+
+// Search implements Searcher: over names, arguments, results and errors.
+func (p *tracePane) Search(ctx *Context, q string) int {
+	p.find = strings.ToLower(q)
+	p.bump()
+	n := 0
+	for _, r := range p.list.Items() {
+		if p.match(r) {
+			n++
+		}
+	}
+	if r, ok := p.list.Selected(); n > 0 && ok && !p.match(r) && !p.seek(ctx, true, p.match) {
+		p.seek(ctx, false, p.match)
+	}
+	return n
+}
+
+// NextMatch implements Searcher.
+func (p *tracePane) NextMatch(ctx *Context, dir int) tea.Cmd {
+	p.seek(ctx, dir > 0, p.match)
+	return nil
+}
+
+func (p *tracePane) match(r traceRow) bool {
+	if p.find == "" {
+		return false
+	}
+	for _, s := range []*trace.Span{r.tree.Span, r.pair.a, r.pair.b} {
+		if s != nil && strings.Contains(strings.ToLower(s.Name+"\n"+s.Input+"\n"+s.Output+"\n"+s.Error), p.find) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/event"
+	scoring "vise/engine/score"
+	"vise/store"
+)
+
+// ask reads the turns around the one in scope.
+func (p *turnsPane) ask(ctx *Context) tea.Cmd {
+	session, compare, turn := p.session, p.compare, ctx.Scope.Turn
+	if session == "" {
+		p.q.drop()
+		return nil
+	}
+	return p.q.ask(ctx, func(tx *store.Tx) (w turnsWindow, err error) {
+		w.session = session
+		from := 0
+		if turn > turnsPage/2 {
+			from = turn - turnsPage/2
+		}
+		heads, err := tx.TurnHeads(session, from, turnsPage+1)
+		if err != nil {
+			return w, err
+		}
+		if len(heads) > turnsPage {
+			heads, w.after = heads[:turnsPage], true
+		}
+		w.before = from > 0
+		reports, err := tx.Reports(session, from, turnsPage)
+		if err != nil {
+			return w, err
+		}
+		fired, err := tx.Events(0, 1000, store.EventFilter{SessionID: session, Types: []event.Type{event.Notice}})
+		if err != nil {
+			return w, err
+		}
+		before := map[int]*float64{}
+		if compare != "" {
+			old, err := tx.Reports(compare, from, turnsPage)
+			if err != nil {
+				return w, err
+			}
+			for _, r := range old {
+				before[r.TurnIndex] = worst(r)
+			}
+		}
+		w.rows = make([]turnRow, len(heads))
+		at := map[int]int{}
+		for i, t := range heads {
+			at[t.Index] = i
+			w.rows[i] = turnRow{Index: t.Index, Input: firstLine(t.Input), Synthetic: t.Synthetic, Calls: t.Counts.Calls,
+				Errors: t.Counts.Errors, Before: before[t.Index]}
+		}
+		for _, r := range reports {
+			i, ok := at[r.TurnIndex]
+			if !ok {
+				continue
+			}
+			w.rows[i].Worst = worst(r)
+			for _, s := range r.Scores {
+				w.rows[i].Stalled = w.rows[i].Stalled || s.Stalled
+				w.rows[i].Regressed = w.rows[i].Regressed || s.Regressed
+			}
+		}
+		for _, e := range fired {
+			if e.TurnIndex == nil {
+				continue
+			}
+			if i, ok := at[*e.TurnIndex]; ok {
+				w.rows[i].Notice = e.NoticeID
+			}
+		}
+		return w, nil
+	})
+}
+
+// worst is the lowest score of a report.
+func worst(r scoring.Report) *float64 {
+	var out *float64
+	for _, s := range r.Scores {
+		if s.Value != nil && (out == nil || *s.Value < *out) {
+			out = s.Value
+		}
+	}
+	return out
+}
+
+// firstLine is what a list shows of a long text.
+func firstLine(s string) string {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		s = s[:i]
+	}
+	if r := []rune(s); len(r) > 200 {
+		s = string(r[:200])
+	}
+	return s
+}

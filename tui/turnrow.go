@@ -1,0 +1,132 @@
+package tui
+
+import "vise/tui/style"
+
+// Rows implements Pane.
+func (p *turnsPane) Rows() []string { return p.cached(p.draw) }
+
+func (p *turnsPane) draw(st *style.Style) []string {
+	switch {
+	case p.err != nil:
+		return p.hint("cannot read turns: " + p.err.Error())
+	case p.session == "":
+		return p.hint("No session is selected.", "Choose one in 1 Sessions.")
+	case p.list.Len() == 0:
+		return p.hint("No turns yet.", "They appear as the agent ends them.")
+	}
+	head := st.Row(p.w, style.Plain).Right(style.Heading, "turn", 6).Space(1)
+	if p.compare != "" {
+		head.Right(style.Heading, "was", 5).Space(3).Right(style.Heading, "is", 5)
+	} else {
+		head.Right(style.Heading, "worst", 5)
+	}
+	head.Space(2).Put(style.Heading, "gate").Space(1).Put(style.Heading, "input")
+	if tail := p.tail(); tail > 0 {
+		head.Fill(tail).Right(style.Heading, "calls", 6).Right(style.Heading, "err", 5)
+	}
+	rows := []string{head.String()}
+	items, first := p.list.Visible()
+	for i, it := range items {
+		rows = append(rows, p.row(st, it, first+i == p.list.Index()))
+	}
+	return rows
+}
+
+// tail is the room of the numbers at the right; none where the input needs it more.
+func (p *turnsPane) tail() int {
+	if p.w < 50 || p.compare != "" && p.w < 60 {
+		return 0
+	}
+	return 11
+}
+
+func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
+	g := st.Glyphs
+	r := st.Row(p.w, p.ground(selected))
+	if selected {
+		r.Put(style.Accent, g.Pointer)
+	} else {
+		r.Space(1)
+	}
+	index := itoa(it.Index)
+	if it.Synthetic {
+		index = g.Neutral
+	}
+	r.Right(style.Dim, index, 3).Space(1)
+	switch {
+	case it.Running:
+		r.Put(style.Info, g.Busy)
+	case it.Notice != "":
+		r.Put(style.Bad, g.Fail)
+	case it.Worst != nil && *it.Worst < 0.5:
+		r.Put(style.Warn, g.Fail)
+	case it.Worst != nil:
+		r.Put(style.Good, g.Pass)
+	default:
+		r.Put(style.Faint, g.Neutral)
+	}
+	r.Space(1)
+	if p.compare != "" {
+		r.Right(scoreRole(it.Before), scoreText(it.Before), 5).Put(style.Faint, " "+g.Arrow+" ")
+		role := scoreRole(it.Worst)
+		if it.Worst != nil && it.Before != nil && *it.Worst > *it.Before {
+			role = style.Good
+		}
+		r.Right(role, scoreText(it.Worst), 5)
+	} else {
+		r.Right(scoreRole(it.Worst), scoreText(it.Worst), 5)
+	}
+	r.Space(2)
+	gate := func(on bool, role style.Role, mark string) {
+		if on {
+			r.Put(role, mark)
+		} else {
+			r.Space(1)
+		}
+	}
+	gate(it.Stalled, style.Warn, g.Stall)
+	gate(it.Regressed, style.Bad, g.Regress)
+	gate(it.Notice != "", style.Bad, g.Fired)
+	r.Space(2)
+	role, text := style.Text, it.Input
+	switch {
+	case it.Running:
+		role, text = style.Info, "running"
+	case p.match(it):
+		role = style.Accent
+	}
+	if p.tail() == 0 {
+		return r.Put(role, text).String()
+	}
+	r.Cell(role, text, max(0, r.Left()-p.tail()))
+	if it.Errors > 0 {
+		return r.Right(style.Dim, itoa(it.Calls), 6).Right(style.Bad, itoa(it.Errors), 5).String()
+	}
+	return r.Right(style.Dim, itoa(it.Calls), 6).Right(style.Faint, g.Dot, 5).String()
+}
+
+// Thumb is the scroll bar.
+func (p *turnsPane) Thumb() (int, int) {
+	at, n := p.list.Thumb()
+	return at + 1, n
+}
+
+// Copy implements Pane: what the user said.
+func (p *turnsPane) Copy() string {
+	r, _ := p.list.Selected()
+	return r.Input
+}
+
+// Headless implements Pane.
+func (p *turnsPane) Headless() string {
+	if p.session == "" {
+		return ""
+	}
+	return "vise sessions show " + shellWord(p.session)
+}
+
+// JSON implements Pane.
+func (p *turnsPane) JSON() any {
+	items, _ := p.list.Visible()
+	return items
+}
