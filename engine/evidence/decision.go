@@ -23,6 +23,7 @@ var DefaultMargins = Margins{Promote: 0.05, Regress: 0.05}
 // Pending reasons of a verdict.
 const (
 	TrialInProgress       = "trial_in_progress"
+	NothingToImprove      = "nothing_to_improve" // no breach before the rule, none since
 	NoReplayableCase      = "no_matching_replayable_case"
 	ReplayInconclusive    = "replay_inconclusive"
 	CandidateNotExercised = "candidate_not_exercised"

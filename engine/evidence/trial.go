@@ -117,6 +117,12 @@ func TrialVerdict(ruleID string, t *rule.Trial, min int, margin float64) Verdict
 		v.Reason = fmt.Sprintf("%d of %d sessions observed", len(t.ObservedSessions), need)
 		return v
 	}
+	if trial == 0 && baseline == 0 {
+		// Nothing breached before the rule either: no trial can show that it helps.
+		v.Outcome, v.PendingReason = PendingStill, NothingToImprove
+		v.Reason = "no session breached, before the rule none did either: this shows no improvement"
+		return v
+	}
 	if trial == 0 || trial <= baseline-margin {
 		v.Outcome = Promote
 		v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, before the rule in %.0f %%", 100*trial, 100*baseline)
