@@ -51,7 +51,7 @@ func replayInput(tx *store.Tx, s trace.Session, turn int) (*evidence.Input, erro
 // scored is scored first.
 func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (evidence.Case, error) {
 	fail := func(err error) (evidence.Case, error) {
-		return evidence.Case{}, fmt.Errorf("engine: protect session %s: %w", session, err)
+		return evidence.Case{}, fmt.Errorf("protect session %s: %w", session, err)
 	}
 	var head trace.Session
 	var turns []store.TurnHead
@@ -169,7 +169,7 @@ func (h *Harness) RemoveCase(ctx context.Context, id string) error {
 		}
 		return tx.Emit(event.Event{Type: event.CaseRemoved, CaseID: id, SessionID: c.SessionID})
 	}); err != nil {
-		return fmt.Errorf("engine: remove case: %w", err)
+		return fmt.Errorf("remove case: %w", err)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ var ErrClosed = errors.New("the harness is closed")
 // Open makes a harness over an open store, which stays the caller's to close.
 func Open(ctx context.Context, o Options) (*Harness, error) {
 	if o.Config == nil || o.Store == nil {
-		return nil, errors.New("engine: open: a configuration and a store are required")
+		return nil, errors.New("open: a configuration and a store are required")
 	}
 	if o.Bus == nil {
 		o.Bus = event.NewBus()
@@ -83,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	}
 	red, err := guard.NewRedactor(guard.RedactOptions{Keys: o.Config.Redact.Keys, Values: o.Config.Redact.Values, Extra: o.Config.Redact.Extra})
 	if err != nil {
-		return nil, fmt.Errorf("engine: open: %w", err)
+		return nil, fmt.Errorf("open: %w", err)
 	}
 	h := &Harness{
 		red: red, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
@@ -177,7 +177,7 @@ func (h *Harness) Close() error {
 	case <-done:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("engine: close: work was still going on after settle.drain_timeout (%s)", h.cfg.Settle.DrainTimeout)
+		return fmt.Errorf("close: work was still going on after settle.drain_timeout (%s)", h.cfg.Settle.DrainTimeout)
 	}
 }
 
@@ -200,7 +200,7 @@ func (h *Harness) putSession(ctx context.Context, op string, s trace.Session, e 
 		}
 		return tx.Emit(e)
 	}); err != nil {
-		return fmt.Errorf("engine: %s session %s: %w", op, s.ID, err)
+		return fmt.Errorf("%s session %s: %w", op, s.ID, err)
 	}
 	if op == "end" {
 		h.forget(s.ID)
@@ -230,16 +230,16 @@ func (h *Harness) RemoveSession(ctx context.Context, id string) error {
 		_, found, err = tx.Session(id)
 		return err
 	}); err != nil {
-		return fmt.Errorf("engine: remove session %s: %w", id, err)
+		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	if !found {
-		return fmt.Errorf("engine: remove session: no session %q", id)
+		return fmt.Errorf("remove session: no session %q", id)
 	}
 	if err := h.store.DeleteSession(ctx, id); err != nil {
-		return fmt.Errorf("engine: remove session %s: %w", id, err)
+		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	if err := h.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteState(stateName(id)) }); err != nil {
-		return fmt.Errorf("engine: remove session %s: %w", id, err)
+		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	h.forget(id)
 	return nil

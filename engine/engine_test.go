@@ -265,6 +265,7 @@ func TestLiveSessionsEnterTrials(t *testing.T) {
 	p := open(t, builtin(t))
 	p.begin("s", trace.Live)
 	p.end(bad("s", 0))
+	p.end(good("s", 1)) // no evidence for the rule that was made from it
 	p.begin("other", trace.Live)
 	p.end(good("other", 0))
 	trial := p.rules(rule.Candidate)[0].Trial

@@ -57,7 +57,7 @@ func (im *Importer) Begin(s trace.Session) error {
 			s.ID = bound(s.ID, 128-9) + "-" + hex.EncodeToString(mark[:4])
 		}
 	}); err != nil {
-		return fmt.Errorf("engine: import session %s: %w", s.ID, err)
+		return fmt.Errorf("import session %s: %w", s.ID, err)
 	}
 	im.head, im.digest, im.turns = s, sha256.New(), 0
 	return nil
@@ -69,7 +69,7 @@ func (im *Importer) Turn(t trace.Turn) error {
 	t.TraceID = traceID(im.head.ID, t.Index)
 	raw, err := json.Marshal(t)
 	if err != nil {
-		return fmt.Errorf("engine: import session %s turn %d: %w", im.head.ID, t.Index, err)
+		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
 	}
 	im.digest.Write(raw)
 	im.turns++
@@ -78,10 +78,10 @@ func (im *Importer) Turn(t trace.Turn) error {
 	}
 	staged, err := im.h.store.StageTurn(im.ctx, t)
 	if err != nil {
-		return fmt.Errorf("engine: import session %s turn %d: %w", im.head.ID, t.Index, err)
+		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
 	}
 	if err := im.h.store.Bulk(im.ctx, func(tx *store.Tx) error { return tx.PutTurn(staged) }); err != nil {
-		return fmt.Errorf("engine: import session %s turn %d: %w", im.head.ID, t.Index, err)
+		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (im *Importer) End(s trace.Session) error {
 		}
 		return tx.PutSession(s)
 	}); err != nil {
-		return fmt.Errorf("engine: import session %s: %w", s.ID, err)
+		return fmt.Errorf("import session %s: %w", s.ID, err)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (im *Importer) Finish(data map[string]any) error {
 	if err := im.h.store.Update(im.ctx, func(tx *store.Tx) error {
 		return tx.Emit(event.Event{Type: event.ImportFinished, Data: data})
 	}); err != nil {
-		return fmt.Errorf("engine: finish import: %w", err)
+		return fmt.Errorf("finish import: %w", err)
 	}
 	return nil
 }

@@ -51,19 +51,19 @@ func stateName(session string) string { return "session/" + session }
 // waits for it. The turn's session must have begun.
 func (h *Harness) EndTurn(ctx context.Context, t trace.Turn) error {
 	if t.SessionID == "" {
-		return errors.New("engine: end turn: the turn names no session")
+		return errors.New("end turn: the turn names no session")
 	}
 	if t.TraceID == "" {
 		t.TraceID = traceID(t.SessionID, t.Index)
 	}
 	if err := h.ctx.Err(); err != nil {
-		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, ErrClosed)
+		return fmt.Errorf("end turn %d of session %s: %w", t.Index, t.SessionID, ErrClosed)
 	}
 	t.Spans = slices.Clone(t.Spans) // the caller's stay as they are
 	h.red.Turn(&t)
 	staged, err := h.store.StageTurn(ctx, t)
 	if err != nil {
-		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, err)
+		return fmt.Errorf("end turn %d of session %s: %w", t.Index, t.SessionID, err)
 	}
 	counts := trace.Count([]trace.Turn{t})
 	if err := h.store.Update(ctx, func(tx *store.Tx) error {
@@ -73,7 +73,7 @@ func (h *Harness) EndTurn(ctx context.Context, t trace.Turn) error {
 		return tx.Emit(event.Event{Type: event.TurnReplayed, SessionID: t.SessionID, TurnIndex: event.Turn(t.Index),
 			Data: map[string]any{"calls": counts.Calls, "errors": counts.Errors, "steps": counts.Steps, "stop_reason": t.StopReason}})
 	}); err != nil {
-		return fmt.Errorf("engine: end turn %d of session %s: %w", t.Index, t.SessionID, err)
+		return fmt.Errorf("end turn %d of session %s: %w", t.Index, t.SessionID, err)
 	}
 	h.wake(t.SessionID)
 	return nil
@@ -181,7 +181,7 @@ func (h *Harness) evaluateNew(session string, l *lane) error {
 			turn, ok, err = tx.Turn(session, state.Next)
 			return err
 		}); err != nil {
-			return fmt.Errorf("engine: read session %s: %w", session, err)
+			return fmt.Errorf("read session %s: %w", session, err)
 		}
 		h.mu.Lock()
 		stop := l.until > 0 && state.Next >= l.until
@@ -190,7 +190,7 @@ func (h *Harness) evaluateNew(session string, l *lane) error {
 			return nil
 		}
 		if err := h.evaluate(head, turn, state, l); err != nil {
-			return fmt.Errorf("engine: evaluate session %s turn %d: %w", session, turn.Index, err)
+			return fmt.Errorf("evaluate session %s turn %d: %w", session, turn.Index, err)
 		}
 	}
 	return context.Cause(h.ctx)

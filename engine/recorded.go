@@ -13,7 +13,7 @@ import (
 // notices, cases and baselines, but no trial (no rule was there to be read) and
 // never the breaker. Turns scored before are not scored again.
 func (h *Harness) ReplayRecorded(ctx context.Context, s trace.Session) error {
-	fail := func(err error) error { return fmt.Errorf("engine: replay recorded session %s: %w", s.ID, err) }
+	fail := func(err error) error { return fmt.Errorf("replay recorded session %s: %w", s.ID, err) }
 	var turns []store.TurnHead
 	var state sessionState
 	if err := h.store.Update(ctx, func(tx *store.Tx) error {

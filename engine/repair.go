@@ -41,7 +41,7 @@ func (h *Harness) repair(ctx context.Context, id string) (episode.Result, error)
 		in.Turn, _, err = tx.Turn(ep.SessionID, ep.TurnIndex)
 		return err
 	}); err != nil {
-		return episode.Result{}, fmt.Errorf("engine: repair episode %s: %w", id, err)
+		return episode.Result{}, fmt.Errorf("repair episode %s: %w", id, err)
 	}
 	in.Hints, in.DomainPolicy = h.cfg.Agent.Hints.Scopes, h.cfg.Repair.DomainPolicy
 	in.SanitizeMax = h.cfg.Rules.SanitizeMaxLen
@@ -63,7 +63,7 @@ func (h *Harness) repair(ctx context.Context, id string) (episode.Result, error)
 		}
 		return tx.PutEpisode(ep)
 	}); err != nil {
-		return result, fmt.Errorf("engine: repair episode %s: %w", id, err)
+		return result, fmt.Errorf("repair episode %s: %w", id, err)
 	}
 	return result, nil
 }

@@ -64,7 +64,7 @@ func (h *Harness) moveRule(ctx context.Context, op, id string, move func(*rule.R
 		return tx.Emit(e)
 	})
 	if err != nil {
-		return fmt.Errorf("engine: %s rule: %w", op, err)
+		return fmt.Errorf("%s rule: %w", op, err)
 	}
 	return nil
 }
@@ -89,28 +89,28 @@ func (h *Harness) RenderRules(dir string) ([]string, error) {
 		}
 		return nil
 	}); err != nil {
-		return nil, fmt.Errorf("engine: render rules: %w", err)
+		return nil, fmt.Errorf("render rules: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Join(dir, "rules"), 0o755); err != nil {
-		return nil, fmt.Errorf("engine: render rules: %w", err)
+		return nil, fmt.Errorf("render rules: %w", err)
 	}
 	var files []string
 	for name, text := range docs {
 		path := filepath.Join(dir, name)
 		if err := writeAtomically(path, []byte(text)); err != nil {
-			return nil, fmt.Errorf("engine: render rules: %w", err)
+			return nil, fmt.Errorf("render rules: %w", err)
 		}
 		files = append(files, path)
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, "rules"))
 	if err != nil {
-		return nil, fmt.Errorf("engine: render rules: %w", err)
+		return nil, fmt.Errorf("render rules: %w", err)
 	}
 	for _, e := range entries {
 		name := filepath.Join("rules", e.Name())
 		if _, live := docs[name]; !live && strings.HasSuffix(e.Name(), ".md") && !e.IsDir() {
 			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("engine: render rules: %w", err)
+				return nil, fmt.Errorf("render rules: %w", err)
 			}
 		}
 	}

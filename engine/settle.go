@@ -62,17 +62,9 @@ func (h *Harness) nextEpisode(ctx context.Context, session string) (next *episod
 		if err != nil {
 			return err
 		}
-		isPending := func(id string) bool {
-			return slices.ContainsFunc(pending, func(n notice.Notice) bool { return n.ID == id })
-		}
-		// An episode that lost a notice to a person's acknowledgement can no longer
-		// resolve as a whole; what is left of it is grouped anew.
-		whole := func(e episode.Episode) bool {
-			return !e.Status.Success() && !slices.ContainsFunc(e.NoticeIDs, func(id string) bool { return !isPending(id) })
-		}
 		taken := map[string]bool{}
 		for _, e := range known {
-			if whole(e) {
+			if whole(e, pending) {
 				for _, id := range e.NoticeIDs {
 					taken[id] = true
 				}
@@ -94,14 +86,14 @@ func (h *Harness) nextEpisode(ctx context.Context, session string) (next *episod
 			if e.Result != nil && e.Status.Success() && (latest == nil || !e.Result.Ended.Before(latest.Ended)) {
 				latest = e.Result
 			}
-			if next == nil && whole(e) && e.Status != episode.Dead && !e.NotBefore.After(now) {
+			if next == nil && whole(e, pending) && e.Status != episode.Dead && !e.NotBefore.After(now) {
 				next = &e
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("engine: settle session %s: %w", session, err)
+		return nil, nil, fmt.Errorf("settle session %s: %w", session, err)
 	}
 	return next, latest, nil
 }
@@ -112,6 +104,15 @@ func primary(e episode.Episode) string {
 		return ""
 	}
 	return e.NoticeIDs[0]
+}
+
+// whole reports whether an episode still waits for an end, with all its notices
+// pending. One that lost a notice to a person's acknowledgement can no longer
+// resolve as a whole; what is left of it is grouped anew.
+func whole(e episode.Episode, pending []notice.Notice) bool {
+	return !e.Status.Success() && !slices.ContainsFunc(e.NoticeIDs, func(id string) bool {
+		return !slices.ContainsFunc(pending, func(n notice.Notice) bool { return n.ID == id })
+	})
 }
 
 const pausedName = "repair/paused"
@@ -161,7 +162,7 @@ func (h *Harness) Resume(ctx context.Context) (int, error) {
 		return tx.Emit(event.Event{Type: event.NoticeResumed, Data: map[string]any{"acknowledged": n}})
 	})
 	if err != nil {
-		return 0, fmt.Errorf("engine: resume repair: %w", err)
+		return 0, fmt.Errorf("resume repair: %w", err)
 	}
 	return n, nil
 }
@@ -187,7 +188,7 @@ func (h *Harness) AckNotice(ctx context.Context, id, note string) error {
 		return tx.Emit(event.Event{Type: event.NoticeAcknowledged, NoticeID: id, SessionID: n.SessionID, Data: map[string]any{"by": "person"}})
 	})
 	if err != nil {
-		return fmt.Errorf("engine: acknowledge: %w", err)
+		return fmt.Errorf("acknowledge: %w", err)
 	}
 	return nil
 }
@@ -203,7 +204,7 @@ type running struct {
 // under way. An episode that has ended is not run again.
 func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, error) {
 	if h.agent == nil {
-		return episode.Result{}, fmt.Errorf("engine: repair episode %s: repair is off; set repair.model, e.g. \"builtin/heuristic\"", id)
+		return episode.Result{}, fmt.Errorf("repair episode %s: repair is off; set repair.model, e.g. \"builtin/heuristic\"", id)
 	}
 	h.mu.Lock()
 	if r := h.repairs[id]; r != nil {
@@ -212,7 +213,7 @@ func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, err
 		case <-r.done:
 			return r.result, r.err
 		case <-ctx.Done():
-			return episode.Result{}, fmt.Errorf("engine: repair episode %s: %w", id, context.Cause(ctx))
+			return episode.Result{}, fmt.Errorf("repair episode %s: %w", id, context.Cause(ctx))
 		}
 	}
 	r := &running{done: make(chan struct{})}
@@ -234,33 +235,44 @@ func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, err
 	return r.result, r.err
 }
 
-// RepairPending repairs every pending episode of every session, one after the other.
-func (h *Harness) RepairPending(ctx context.Context) error {
+// PendingEpisodes makes sure that every pending notice of every session belongs to
+// an episode and returns those that may be repaired, oldest first within a session,
+// whether or not they wait for their next attempt; dead letters are left out. It is
+// empty while repair waits for a person.
+func (h *Harness) PendingEpisodes(ctx context.Context) ([]string, error) {
 	var sessions []string
 	if err := h.store.View(func(tx *store.Tx) (err error) {
 		sessions, err = tx.PendingSessions()
 		return err
 	}); err != nil {
-		return fmt.Errorf("engine: repair pending: %w", err)
+		return nil, fmt.Errorf("list pending episodes: %w", err)
 	}
+	var ids []string
 	for _, s := range sessions {
-		for {
-			ep, _, err := h.nextEpisode(ctx, s)
+		if _, _, err := h.nextEpisode(ctx, s); err != nil {
+			return nil, err
+		}
+		if err := h.store.View(func(tx *store.Tx) error {
+			var p paused
+			if stopped, err := tx.State(pausedName, &p); err != nil || stopped {
+				return err
+			}
+			pending, err := tx.PendingNotices(s)
 			if err != nil {
 				return err
 			}
-			if ep == nil {
-				break
+			list, err := tx.EpisodesOfSession(s)
+			for _, e := range list {
+				if e.Status != episode.Dead && whole(e, pending) {
+					ids = append(ids, e.ID)
+				}
 			}
-			if _, err := h.RunRepair(ctx, ep.ID); err != nil {
-				return err
-			}
-			if err := ctx.Err(); err != nil {
-				return fmt.Errorf("engine: repair pending: %w", context.Cause(ctx))
-			}
+			return err
+		}); err != nil {
+			return nil, fmt.Errorf("list pending episodes: %w", err)
 		}
 	}
-	return nil
+	return ids, nil
 }
 
 // backoff is the wait before attempt n+1 of a failing episode: it doubles.

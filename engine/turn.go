@@ -60,6 +60,9 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 	if err != nil {
 		return err
 	}
+	if h.cfg.Evaluate.EnableTier3 {
+		all = append(all, local.PlanAdherence(head.Tools, turn))
+	}
 	ladder := h.ladder()
 	scores, after, err := ladder.Climb(state.Gate, []string{turn.TraceID}, answer(all))
 	if err != nil {
@@ -218,7 +221,9 @@ func (h *Harness) capture(tx *store.Tx, n notice.Notice, report score.Report, in
 	return tx.Emit(e)
 }
 
-// observe enrols a live report in the forward trial of every candidate.
+// observe enrols a live report in the forward trial of every candidate. The
+// session that a rule was made from is no evidence for it: its failure came
+// before the rule.
 func (h *Harness) observe(tx *store.Tx, session string, signatures []string) error {
 	candidates, err := tx.Rules(rule.Candidate)
 	if err != nil {
@@ -226,6 +231,11 @@ func (h *Harness) observe(tx *store.Tx, session string, signatures []string) err
 	}
 	for _, r := range candidates {
 		if r.Trial == nil {
+			continue
+		}
+		if source, ok, err := tx.Notice(r.SourceNoticeID); err != nil {
+			return err
+		} else if ok && source.SessionID == session {
 			continue
 		}
 		if evidence.Observe(r.Trial, r.Metric, session, signatures, h.cfg.Validate.TrialMinSessions) {
@@ -240,7 +250,7 @@ func (h *Harness) observe(tx *store.Tx, session string, signatures []string) err
 // scoreReplay scores the last turn of a replayed session on the replay metrics.
 func (h *Harness) scoreReplay(_ context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
 	if len(turns) == 0 {
-		return nil, fmt.Errorf("engine: score session %s: it has no turn", s.ID)
+		return nil, fmt.Errorf("score session %s: it has no turn", s.ID)
 	}
 	eval := local.New(s, local.Options{Handoff: h.cfg.Evaluate.Handoff})
 	var all []score.Score

@@ -8,7 +8,7 @@ import (
 )
 
 // errValidationOff is returned when validation is switched off.
-var errValidationOff = errors.New("engine: validation is off (validate.enabled = false); candidates stay provisional")
+var errValidationOff = errors.New("validation is off (validate.enabled = false); candidates stay provisional")
 
 // Validate runs one validation round over all candidates, or over those named.
 // Rounds never overlap and never run beside a live agent turn.

@@ -60,7 +60,7 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 	run.Read = out.read
 	if err != nil {
 		if ctx.Err() != nil {
-			return run, fmt.Errorf("replay: case %s: %w", job.CaseID, context.Cause(ctx))
+			return run, fmt.Errorf("case %s: %w", job.CaseID, context.Cause(ctx))
 		}
 		run.Error = bounded(err.Error(), 400)
 		run.Infrastructure = infrastructure(rctx, err)

@@ -16,7 +16,7 @@ import (
 func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (driver.Info, error) {
 	dir, cleanup, err := driver.PrepareWorkspace("scratch", "", filepath.Join(scratch, "greet"))
 	if err != nil {
-		return driver.Info{}, fmt.Errorf("replay: greet agent: %w", err)
+		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
 	}
 	defer os.Remove(filepath.Join(scratch, "greet"))
 	defer cleanup()
@@ -25,7 +25,7 @@ func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (
 		StartTimeout: agent.StartTimeout, Log: io.Discard, SessionID: "greet",
 	})
 	if err != nil {
-		return driver.Info{}, fmt.Errorf("replay: greet agent: %w", err)
+		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
 	}
 	info := session.Info()
 	session.Close(context.WithoutCancel(ctx))

@@ -19,7 +19,7 @@ import (
 // new session is returned even when the run ended early.
 func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs []string, n int) (trace.Session, error) {
 	if len(inputs) == 0 {
-		return trace.Session{}, fmt.Errorf("replay: session %s holds no user input to replay", from.ID)
+		return trace.Session{}, fmt.Errorf("session %s holds no user input to replay", from.ID)
 	}
 	runID := r.NewID("run")
 	head := trace.Session{

@@ -83,15 +83,15 @@ type ran struct {
 // failed half-way is still handed to onTurn before the error is returned.
 func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	if len(r.Agent.Command) == 0 {
-		return out, errors.New("replay: no agent is configured; set agent.command in vise.toml, e.g. [\"my-agent\", \"acp\"]")
+		return out, errors.New("no agent is configured; set agent.command in vise.toml, e.g. [\"my-agent\", \"acp\"]")
 	}
 	dir, cleanup, err := driver.PrepareWorkspace(driver.WorkspaceMode(r.Agent.Workspace), r.Agent.WorkspaceFrom, filepath.Join(r.Scratch, p.runID))
 	if err != nil {
-		return out, fmt.Errorf("replay: prepare workspace of run %s: %w", p.runID, err)
+		return out, fmt.Errorf("prepare workspace of run %s: %w", p.runID, err)
 	}
 	defer func() {
 		if cerr := cleanup(); cerr != nil && err == nil {
-			err = fmt.Errorf("replay: remove workspace of run %s: %w", p.runID, cerr)
+			err = fmt.Errorf("remove workspace of run %s: %w", p.runID, cerr)
 		}
 		_ = os.Remove(filepath.Join(r.Scratch, p.runID)) // only when empty
 	}()
@@ -140,7 +140,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		}()
 	}
 	if err != nil {
-		return out, fmt.Errorf("replay: start agent for run %s: %w", p.runID, err)
+		return out, fmt.Errorf("start agent for run %s: %w", p.runID, err)
 	}
 	defer func() {
 		// The end of a run must not depend on the context that may have ended it.
@@ -164,7 +164,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 			}
 		}
 		if perr != nil {
-			return out, fmt.Errorf("replay: turn %d of run %s: %w", i, p.runID, perr)
+			return out, fmt.Errorf("run %s: %w", p.runID, perr)
 		}
 	}
 	return out, nil
@@ -183,11 +183,11 @@ func (r *Runner) openLog(runID string) (io.WriteCloser, error) {
 		return discard{io.Discard}, nil
 	}
 	if err := os.MkdirAll(r.Logs, 0o700); err != nil {
-		return nil, fmt.Errorf("replay: make log folder: %w", err)
+		return nil, fmt.Errorf("make log folder: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(r.Logs, runID+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("replay: open log of run %s: %w", runID, err)
+		return nil, fmt.Errorf("open log of run %s: %w", runID, err)
 	}
 	return f, nil
 }

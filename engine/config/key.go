@@ -83,7 +83,7 @@ var settings = []setting{
 	{"evaluate.thresholds", "", thresholds(func(c *Config) *map[string]float64 { return &c.Evaluate.Thresholds }), "by metric; 0.5 where there is none"},
 	{"evaluate.outcome_threshold", "", number(func(c *Config) *float64 { return &c.Evaluate.OutcomeThreshold }, 0, 1), "threshold of the verifier"},
 	{"evaluate.handoff", "", choice(func(c *Config) *string { return &c.Evaluate.Handoff }, "note", "hint", "sign", "fault"), "how a hand-off to a person weighs"},
-	{"evaluate.observe_only", "HARNESS_OBSERVE_ONLY", truth(func(c *Config) *bool { return &c.Evaluate.ObserveOnly }), "score and notice, never repair"},
+	{"evaluate.observe_only", "HARNESS_OBSERVE_ONLY", truth(func(c *Config) *bool { return &c.Evaluate.ObserveOnly }), "score and journal what would be noticed; store no notice, repair nothing"},
 	{"evaluate.sample_every", "HARNESS_EVAL_SAMPLE_EVERY", whole(func(c *Config) *int { return &c.Evaluate.SampleEvery }, 1, 1_000_000), "evaluate every n-th turn"},
 	{"evaluate.session_min_interval", "HARNESS_SESSION_MIN_EVAL_INTERVAL_S", span(func(c *Config) *time.Duration { return &c.Evaluate.SessionMinInterval }, 0), "between two evaluations of a session"},
 	{"evaluate.max_concurrent", "HARNESS_MAX_CONCURRENT_EVALS", whole(func(c *Config) *int { return &c.Evaluate.MaxConcurrent }, 1, 1024), "evaluations at once"},

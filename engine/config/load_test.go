@@ -175,12 +175,12 @@ func TestLongLines(t *testing.T) {
 }
 
 func TestVariablesHoldAnyText(t *testing.T) {
-	c, _, err := Load(LoadOptions{Environ: []string{`HARNESS_DOMAIN_POLICY=["never refund twice"]`, `VISE_EVALUATE_VERIFIER=["check it", "--now"]`,
+	c, _, err := Load(LoadOptions{Environ: []string{`HARNESS_DOMAIN_POLICY=["never refund twice"]`, `VISE_AGENT_COMMAND=["check it", "--now"]`,
 		`VISE_EVALUATE_THRESHOLDS={ coherence = 0.1 }`, `VISE_AGENT_HINTS={ scopes = [{ key = "refunds" }] }`, `VISE_PROVIDERS_OPENAI_KEY=cmd:["pass", "a b"]`}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Repair.DomainPolicy != `["never refund twice"]` || strings.Join(c.Evaluate.Verifier, "|") != "check it|--now" || c.Evaluate.Thresholds["coherence"] != 0.1 ||
+	if c.Repair.DomainPolicy != `["never refund twice"]` || strings.Join(c.Agent.Command, "|") != "check it|--now" || c.Evaluate.Thresholds["coherence"] != 0.1 ||
 		len(c.Agent.Hints.Scopes) != 1 || c.Providers["openai"].Key.String() != "cmd:pass …" {
 		t.Fatalf("%+v", c)
 	}
@@ -288,6 +288,19 @@ func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
 		if _, _, err := Load(LoadOptions{ProjectFile: file}); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestSettingsThatWouldDoNothingAreRefused: what is not built in is refused, so
+// that nobody relies on it.
+func TestSettingsThatWouldDoNothingAreRefused(t *testing.T) {
+	for _, line := range []string{`agent.egress = ["example.com"]`, `evaluate.verifier = ["check"]`, `store.retention = "24h"`,
+		`validate.parallel = 2`, `repair.trace = true`, `export.otlp_endpoint = "http://127.0.0.1:4318"`} {
+		key, _, _ := strings.Cut(line, " ")
+		_, _, err := Load(LoadOptions{ProjectFile: write(t, line+"\n")})
+		if err == nil || !strings.Contains(err.Error(), key+": is refused: ") {
+			t.Errorf("%s: %v", line, err)
 		}
 	}
 }

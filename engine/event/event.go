@@ -8,7 +8,7 @@ package event
 
 import "time"
 
-// Type names what happened. The set is closed: see All.
+// Type names what happened. The set is closed: see Journal, and the ephemeral types.
 type Type string
 
 // Journal event types.
@@ -60,6 +60,17 @@ const (
 	PatchRouted            Type = "patch_routed"
 	PatchFinished          Type = "patch_finished"
 )
+
+// Journal lists every journal event type, in the order of the loop.
+var Journal = []Type{
+	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, RuleAdd, RulePromote, RuleRetire, RuleRestore,
+	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
+	ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
+	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
+	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed,
+	CaseProtected, CaseRemoved, SessionRemoved, NoticeResumed, NoticeAcknowledged, BudgetStopped,
+	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
+}
 
 // Ephemeral event types: bus only.
 const (

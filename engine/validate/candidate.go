@@ -35,7 +35,7 @@ func (v *Validator) candidate(ctx context.Context, id string, allow bool, round 
 		}
 		verdict, err = strategy(ctx, r)
 		if ctx.Err() != nil {
-			return fmt.Errorf("validate: rule %s: %w", id, context.Cause(ctx))
+			return fmt.Errorf("validate rule %s: %w", id, context.Cause(ctx))
 		}
 		if err != nil {
 			// Nothing is decided and no attempt is used up; the others go on.
@@ -118,7 +118,7 @@ func (v *Validator) fresh(id string) (r rule.Rule, ok bool, err error) {
 		return err
 	})
 	if err != nil {
-		return r, false, fmt.Errorf("validate: read rule %s: %w", id, err)
+		return r, false, fmt.Errorf("read rule %s: %w", id, err)
 	}
 	return r, ok, nil
 }
@@ -128,7 +128,7 @@ func (v *Validator) started(ctx context.Context, id, validator string, attempts 
 		return tx.Emit(event.Event{Type: event.ValidationCandidate, RuleID: id,
 			Data: map[string]any{"validator": validator, "replay_attempts": attempts}})
 	}); err != nil {
-		return fmt.Errorf("validate: rule %s: %w", id, err)
+		return fmt.Errorf("validate rule %s: %w", id, err)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (v *Validator) failed(ctx context.Context, id string, cause error) error {
 		return tx.Emit(event.Event{Type: event.Skip, RuleID: id,
 			Data: map[string]any{"what": "validation", "reason": short(cause.Error(), 300)}})
 	}); err != nil {
-		return fmt.Errorf("validate: rule %s: %w", id, err)
+		return fmt.Errorf("validate rule %s: %w", id, err)
 	}
 	return nil
 }
@@ -159,7 +159,7 @@ func (v *Validator) bump(ctx context.Context, id string) error {
 		r.Trial.ReplayAttempts++
 		return tx.PutRule(r)
 	}); err != nil {
-		return fmt.Errorf("validate: count attempt of rule %s: %w", id, err)
+		return fmt.Errorf("count attempt of rule %s: %w", id, err)
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func (v *Validator) apply(ctx context.Context, verdict *evidence.Verdict) (appli
 		return tx.Emit(moved)
 	})
 	if err != nil {
-		return false, false, fmt.Errorf("validate: apply verdict on rule %s: %w", verdict.RuleID, err)
+		return false, false, fmt.Errorf("apply verdict on rule %s: %w", verdict.RuleID, err)
 	}
 	return applied, alive, nil
 }

@@ -30,7 +30,7 @@ func (v *Validator) replayed(ctx context.Context, ruleID string, x evidence.Repl
 func (v *Validator) progress(ctx context.Context, e event.Event) error {
 	e.Type = event.ValidationProgress
 	if err := v.Store.Bulk(ctx, func(tx *store.Tx) error { return tx.Emit(e) }); err != nil {
-		return fmt.Errorf("validate: rule %s: %w", e.RuleID, err)
+		return fmt.Errorf("validate rule %s: %w", e.RuleID, err)
 	}
 	return nil
 }

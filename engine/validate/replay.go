@@ -25,7 +25,7 @@ func (v *Validator) replayCases(ctx context.Context, r rule.Rule) (evidence.Verd
 		all, err = tx.Cases("")
 		return err
 	}); err != nil {
-		return evidence.Verdict{}, fmt.Errorf("validate: rule %s: read cases: %w", r.ID, err)
+		return evidence.Verdict{}, fmt.Errorf("validate rule %s: read cases: %w", r.ID, err)
 	}
 	failures, wins := evidence.SelectCases(r, distinct(all))
 	var replays []evidence.Replayed
@@ -84,7 +84,7 @@ func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case
 		Timeout: v.Config.ReplayTimeout, EnvWait: v.Config.EnvWait}
 	run, err := v.Replayer.Replay(ctx, job)
 	if err != nil {
-		return evidence.Replayed{}, fmt.Errorf("validate: rule %s: %w", r.ID, err)
+		return evidence.Replayed{}, fmt.Errorf("validate rule %s: %w", r.ID, err)
 	}
 	if v.Redactor != nil {
 		v.Redactor.Session(&run.Session)
@@ -97,7 +97,7 @@ func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case
 		Error: run.Error, Usage: run.Usage, ElapsedMS: run.Elapsed.Milliseconds(),
 		WaitTimedOut: v.Config.EnvWait > 0 && !run.Started && run.Infrastructure == "timeout"}
 	if err := v.keep(ctx, run); err != nil {
-		return x, fmt.Errorf("validate: rule %s: keep replay of case %s: %w", r.ID, c.ID, err)
+		return x, fmt.Errorf("validate rule %s: keep replay of case %s: %w", r.ID, c.ID, err)
 	}
 	if run.Error != "" || len(run.Turns) < len(c.Input.Turns) {
 		if x.Error == "" {
@@ -157,7 +157,7 @@ func (v *Validator) journalCase(ctx context.Context, ruleID string, c evidence.C
 	if err := v.Store.Update(ctx, func(tx *store.Tx) error {
 		return tx.Emit(event.Event{Type: event.ValidationReplayCase, RuleID: ruleID, CaseID: c.CaseID, RunID: c.RunID, Data: data})
 	}); err != nil {
-		return fmt.Errorf("validate: rule %s: journal case %s: %w", ruleID, c.CaseID, err)
+		return fmt.Errorf("validate rule %s: journal case %s: %w", ruleID, c.CaseID, err)
 	}
 	return nil
 }

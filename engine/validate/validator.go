@@ -98,7 +98,7 @@ func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
 	var round Round
 	for _, id := range queue {
 		if err := ctx.Err(); err != nil {
-			return round, fmt.Errorf("validate: round stopped at rule %s: %w", id, context.Cause(ctx))
+			return round, fmt.Errorf("validation round stopped at rule %s: %w", id, context.Cause(ctx))
 		}
 		allow := deadline.IsZero() || v.Store.Now().Before(deadline)
 		if !allow {
@@ -115,7 +115,7 @@ func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
 		}})
 	})
 	if err != nil {
-		return round, fmt.Errorf("validate: end round: %w", err)
+		return round, fmt.Errorf("end validation round: %w", err)
 	}
 	return round, nil
 }
@@ -183,7 +183,7 @@ func (v *Validator) queue(ctx context.Context, only []string) ([]string, error) 
 		return tx.Emit(event.Event{Type: event.ValidationRoundStarted, Data: map[string]any{"queued": ids}})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("validate: start round: %w", err)
+		return nil, fmt.Errorf("start validation round: %w", err)
 	}
 	return ids, nil
 }

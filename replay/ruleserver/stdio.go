@@ -21,7 +21,8 @@ func ServeStdio(ctx context.Context, set *tools.Toolset, in io.Reader, out io.Wr
 }
 
 func serve(ctx context.Context, s *mcp.Server, in io.Reader, out io.Writer) error {
-	err := s.Run(ctx, draining{&mcp.IOTransport{Reader: closable(in), Writer: keepOpen{out}, MaxLineLength: maxBody}})
+	both := &shared{w: out}
+	err := s.Run(ctx, draining{&mcp.IOTransport{Reader: withoutJunk(closable(in), both), Writer: keepOpen{both}, MaxLineLength: maxBody + 1}})
 	switch {
 	case err == nil, errors.Is(err, io.EOF), ctx.Err() != nil:
 		return nil

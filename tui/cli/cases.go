@@ -161,7 +161,7 @@ func (a *app) casesRm() *cobra.Command {
 						errs = append(errs, err)
 						continue
 					}
-					a.out.printf("removed %s", show(id, 128))
+					a.done("removed", id)
 				}
 				return errors.Join(errs...)
 			})

@@ -68,7 +68,7 @@ type Surroundings struct {
 
 // Run runs one command line and returns its exit code (see the package's table of codes).
 func Run(ctx context.Context, args []string, s Surroundings) int {
-	a := &app{in: s.In, out: &output{w: s.Out}, errw: s.Err, env: s.Env, dir: s.Dir, self: s.Self, demo: s.Demo}
+	a := &app{in: s.In, out: &output{w: s.Out, clock: "15:04:05.000"}, errw: s.Err, env: s.Env, dir: s.Dir, self: s.Self, demo: s.Demo}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.In)
@@ -124,6 +124,9 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
+// name is a command as messages name it: without the program, which they begin with.
+func name(cmd *cobra.Command) string { return strings.TrimPrefix(cmd.CommandPath(), "vise ") }
+
 // argsAreUsage makes a wrong number of arguments exit 2 everywhere.
 func argsAreUsage(c *cobra.Command) {
 	if check := c.Args; check != nil {
@@ -133,15 +136,15 @@ func argsAreUsage(c *cobra.Command) {
 			if err == nil || errors.As(err, &ee) {
 				return err
 			}
-			return usagef("%s: %w; see %s --help", cmd.CommandPath(), err, cmd.CommandPath())
+			return usagef("%s: %w; see %s --help", name(cmd), err, cmd.CommandPath())
 		}
 	}
 	if c.HasSubCommands() && c.HasParent() && c.RunE == nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%s: unknown command %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
+				return usagef("%s: unknown command %q; see %s --help", name(cmd), args[0], cmd.CommandPath())
 			}
-			return usagef("%s needs a command; see %s --help", cmd.CommandPath(), cmd.CommandPath())
+			return usagef("%s needs a command; see %s --help", name(cmd), cmd.CommandPath())
 		}
 	}
 	for _, sub := range c.Commands() {

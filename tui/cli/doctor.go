@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,7 +58,7 @@ func (a *app) doctorCmd() *cobra.Command {
 				a.out.printf("%-8s %-10s %s", k.State, k.Name, show(k.Detail, 200))
 			}
 			if failed > 0 {
-				return gatef("doctor: %d checks failed", failed)
+				return gatef("doctor: %s failed", counted(failed, "check"))
 			}
 			return a.out.err
 		},
@@ -69,6 +70,9 @@ func (a *app) doctorCmd() *cobra.Command {
 // examine looks at everything a run needs.
 func (a *app) examine(ctx context.Context, cfg *config.Config) []check {
 	checks := []check{a.examineStore(ctx, cfg), a.examineAgent(ctx, cfg), a.examineModel(ctx, cfg)}
+	if len(cfg.Agent.Command) > 0 && cfg.Agent.Sandbox != "off" {
+		checks = append(checks, check{"sandbox", "warning", "none is built in so far: the agent runs with your own rights (its environment is an allow-list)"})
+	}
 	if cfg.Agent.Workspace == "copy" {
 		from := cfg.Path(cfg.Agent.WorkspaceFrom)
 		if info, err := os.Stat(from); err != nil || !info.IsDir() {
@@ -80,6 +84,9 @@ func (a *app) examine(ctx context.Context, cfg *config.Config) []check {
 	return checks
 }
 
+// accessWrite is W_OK of access(2).
+const accessWrite = 2
+
 func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
 	dir := cfg.Path(cfg.Store.Path)
 	if _, err := os.Stat(dir); os.IsNotExist(err) {
@@ -87,6 +94,9 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
 		parent, err := os.Stat(filepath.Dir(dir))
 		if err != nil || !parent.IsDir() {
 			return check{"store", "failed", filepath.Dir(dir) + " is not a folder"}
+		}
+		if err := syscall.Access(filepath.Dir(dir), accessWrite); err != nil {
+			return check{"store", "failed", filepath.Dir(dir) + " cannot be written: " + err.Error()}
 		}
 		return check{"store", "ok", dir + " will be made by the first import"}
 	}

@@ -127,13 +127,32 @@ func (a *app) episodesRun() *cobra.Command {
 				if !h.RepairOn() {
 					return fmt.Errorf("repair is off: set repair.model in vise.toml, e.g. \"builtin/heuristic\" (free, no network)")
 				}
-				if len(args) == 0 {
-					return h.RepairPending(ctx)
-				}
-				for _, id := range args {
-					if _, err := h.RunRepair(ctx, id); err != nil {
+				ids := args
+				if len(ids) == 0 {
+					var err error
+					if ids, err = h.PendingEpisodes(ctx); err != nil {
 						return err
 					}
+					if len(ids) == 0 {
+						if _, paused, err := a.tellPaused(h); err != nil || paused {
+							return err
+						}
+						a.note("no notice is pending; an episode that failed too often is run again by name: vise episodes run EPISODE")
+						return nil
+					}
+				}
+				failed := 0
+				for _, id := range ids {
+					r, err := h.RunRepair(ctx, id)
+					if err != nil {
+						return err
+					}
+					if !r.Status.Success() {
+						failed++
+					}
+				}
+				if failed > 0 {
+					return fmt.Errorf("%d of %d episodes failed; vise episodes show EPISODE says why", failed, len(ids))
 				}
 				return nil
 			})

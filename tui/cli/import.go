@@ -54,6 +54,7 @@ type imported struct {
 	Damaged   int            `json:"damaged"`
 	Masked    int            `json:"masked"`
 	Refused   int            `json:"refused_files"`
+	Skipped   int            `json:"skipped_files"` // found in a folder and of no known format
 	DryRun    bool           `json:"dry_run,omitempty"`
 	IDs       []string       `json:"session_ids"`
 }
@@ -73,6 +74,7 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 			total.Refused++
 			continue
 		}
+		walked := len(files) != 1 || files[0] != a.path(arg)
 		for _, file := range files {
 			if err := cmd.Context().Err(); err != nil {
 				return total, err
@@ -81,6 +83,10 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 			if err != nil && !errors.Is(err, format.ErrDamaged) { // damage is told below, from the summary
 				if cmd.Context().Err() != nil {
 					return total, err
+				}
+				if walked && errors.Is(err, format.ErrUnrecognised) {
+					total.Skipped++ // a folder may hold other things
+					continue
 				}
 				failures = append(failures, err)
 				total.Refused++
@@ -113,22 +119,26 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 		if err := a.out.object("vise.import/1", total); err != nil {
 			return total, err
 		}
-	} else {
+	} else if total.Sessions > 0 {
 		verb := "imported"
 		if dry {
 			verb = "would import"
 		}
-		a.out.printf("%s %d sessions (%d new, %d updated, %d unchanged) from %d files: %d turns, %d steps, %d calls, %d errors",
-			verb, total.Sessions, total.New, total.Updated, total.Unchanged, total.Files, total.Turns, total.Steps, total.Calls, total.Errors)
+		a.out.printf("%s %s (%d new, %d updated, %d unchanged) from %s: %s, %s, %s, %s",
+			verb, counted(total.Sessions, "session"), total.New, total.Updated, total.Unchanged, counted(total.Files, "file"),
+			counted(total.Turns, "turn"), counted(total.Steps, "step"), counted(total.Calls, "call"), counted(total.Errors, "error"))
+		if total.Skipped > 0 {
+			a.out.printf("left out %s of other kinds", counted(total.Skipped, "file"))
+		}
 	}
 	for _, err := range failures {
 		a.note("vise: %s", block(err.Error()))
 	}
 	switch {
 	case total.Sessions == 0:
-		return total, fmt.Errorf("import: recognised no session in %d files; vise import --help names the formats", max(total.Files, total.Refused))
+		return total, fmt.Errorf("import: recognised no session in %s; vise import --help names the formats", counted(max(total.Files, total.Refused)+total.Skipped, "file"))
 	case strict && (total.Damaged > 0 || len(failures) > 0):
-		return total, gatef("import: %d damaged records and %d files not read (--strict)", total.Damaged, len(failures))
+		return total, gatef("import: %s and %s not read (--strict)", counted(total.Damaged, "damaged record"), counted(len(failures), "file"))
 	case len(failures) > 0:
 		return total, errors.New("import: some files were not read, see above; the others are stored")
 	}
@@ -140,9 +150,10 @@ func (a *app) printSummary(s format.Summary) error {
 	if a.json {
 		return a.out.object("vise.import_file/1", s)
 	}
-	a.out.printf("%s: %s, %d sessions, %d turns, %d steps, %d calls, %d errors", show(s.Path, 120), s.Format, s.Sessions, s.Turns, s.Steps, s.Calls, s.Errors)
+	a.out.printf("%s: %s, %s, %s, %s, %s, %s", show(s.Path, 120), s.Format, counted(s.Sessions, "session"), counted(s.Turns, "turn"),
+		counted(s.Steps, "step"), counted(s.Calls, "call"), counted(s.Errors, "error"))
 	if s.Masked > 0 {
-		a.out.printf("  masked %d secrets", s.Masked)
+		a.out.printf("  masked %s", counted(s.Masked, "secret"))
 	}
 	if len(s.Unknown) > 0 {
 		n := 0

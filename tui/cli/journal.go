@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"vise/engine/event"
@@ -19,6 +21,7 @@ func (a *app) journalCmd() *cobra.Command {
 				return usagef("--last %d: give a number of events, 0 for all", last)
 			}
 			ctx := cmd.Context()
+			a.out.clock = "2006-01-02 15:04:05.000"
 			cfg, _, err := a.load()
 			if err != nil {
 				return err
@@ -31,6 +34,9 @@ func (a *app) journalCmd() *cobra.Command {
 			defer s.Close()
 			wanted := map[event.Type]bool{}
 			for _, t := range types {
+				if !slices.Contains(event.Journal, event.Type(t)) {
+					return usagef("--type %q: no journal event is of that type; types are %v", t, event.Journal)
+				}
 				wanted[event.Type(t)] = true
 			}
 			var after uint64

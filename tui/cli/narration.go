@@ -86,14 +86,18 @@ func sentence(e event.Event) string {
 	}
 	switch e.Type {
 	case event.AgentStarted:
-		return fmt.Sprintf("%s runs %s · %s turns · session %s", words("agent"), words("replay_of"), text("turns"), e.SessionID)
+		return fmt.Sprintf("%s runs %s · %s · session %s", words("agent"), words("replay_of"), counted(d["turns"], "turn"), e.SessionID)
 	case event.AgentExited:
 		if d["error"] != nil {
 			return fmt.Sprintf("%s · %s", words("reason"), words("error"))
 		}
-		return fmt.Sprintf("%s · %s turns", words("exit"), text("turns"))
+		return fmt.Sprintf("%s · %s", words("exit"), counted(d["turns"], "turn"))
 	case event.TurnReplayed:
-		return fmt.Sprintf("%s · %s model steps, %s calls, %s errors", turn, text("steps"), text("calls"), text("errors"))
+		s := fmt.Sprintf("%s · %s, %s, %s", turn, counted(d["steps"], "model step"), counted(d["calls"], "call"), counted(d["errors"], "error"))
+		if why := words("stop_reason"); why != "end_turn" && why != "" && d["stop_reason"] != nil {
+			s += " · ended " + why
+		}
+		return s
 	case event.Notice:
 		return fmt.Sprintf("%s · %s · %s  (%s)", turn, words("severity"), words("summary"), e.NoticeID)
 	case event.Recovery:
@@ -122,7 +126,7 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
 	case event.ValidationRoundStarted:
 		list, _ := d["queued"].([]any)
-		return fmt.Sprintf("%d candidates", len(list))
+		return counted(len(list), "candidate")
 	case event.ValidationCandidate:
 		return fmt.Sprintf("%s by %s", e.RuleID, words("validator"))
 	case event.ValidationReplayCase:
@@ -137,9 +141,22 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s promoted, %s retired, %s pending", text("promoted"), text("retired"), text("pending"))
 	}
 	if strings.HasPrefix(string(e.Type), "repair_") && d["status"] != nil {
-		return fmt.Sprintf("%s after %s turns, %s tool calls %s", words("status"), text("turns"), text("tool_calls"), text("error"))
+		s := fmt.Sprintf("%s after %s, %s", words("status"), counted(d["turns"], "turn"), counted(d["tool_calls"], "tool call"))
+		if why := text("error_category"); why != "" {
+			s += fmt.Sprintf(": %s (vise episodes show %s)", why, e.EpisodeID)
+		}
+		return s
 	}
 	return ""
+}
+
+// counted is a number with its noun: "1 turn", "2 turns".
+func counted(n any, noun string) string {
+	text := value(n)
+	if text != "1" {
+		noun += "s"
+	}
+	return text + " " + noun
 }
 
 // changes lists what a replay moved: "argument_correctness 0.27 → 1.00 (+0.73)".

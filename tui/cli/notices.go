@@ -106,7 +106,7 @@ func (a *app) noticesAck() *cobra.Command {
 					if err := h.AckNotice(cmd.Context(), id, note); err != nil {
 						return err
 					}
-					a.out.printf("acknowledged %s", show(id, 128))
+					a.done("acknowledged", id)
 				}
 				return nil
 			})

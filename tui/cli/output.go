@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"unicode/utf16"
 
 	"vise/engine/event"
 	"vise/engine/guard"
@@ -23,7 +24,10 @@ type output struct {
 	mu   sync.Mutex
 	w    io.Writer
 	json bool
-	err  error // first write error; commands end with it
+	// clock is the layout of times in text: the time of day while a command runs,
+	// with the date where the past is told.
+	clock string
+	err   error // first write error; commands end with it
 }
 
 // object writes one JSON object, its schema name first: {"schema":"vise.rule/1", ...}.
@@ -32,6 +36,7 @@ func (o *output) object(schema string, v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", schema, err)
 	}
+	raw = escapeHidden(raw)
 	if len(raw) < 2 || raw[0] != '{' {
 		return fmt.Errorf("write %s: not an object", schema)
 	}
@@ -52,6 +57,41 @@ func (o *output) write(b []byte) error {
 		_, o.err = o.w.Write(b)
 	}
 	return o.err
+}
+
+// escapeHidden writes C1 controls, bidirectional controls and tag characters of a
+// JSON text as \u escapes: they mean the same, and a terminal that shows the line
+// is not driven by them. (Other controls are escaped by JSON itself.)
+func escapeHidden(raw []byte) []byte {
+	hidden := func(r rune) bool {
+		return r >= 0x80 && r <= 0x9f || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e ||
+			r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe007f
+	}
+	if !bytes.ContainsFunc(raw, hidden) {
+		return raw
+	}
+	var b bytes.Buffer
+	for _, r := range string(raw) {
+		switch {
+		case !hidden(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.Bytes()
+}
+
+// done tells that an act on one record is done: {"schema":"vise.done/1","done":"removed","id":...}.
+func (a *app) done(what, id string) {
+	if a.json {
+		_ = a.out.object("vise.done/1", map[string]string{"done": what, "id": id})
+		return
+	}
+	a.out.printf("%s %s", what, show(id, 128))
 }
 
 // printf writes one line of text; nothing with --json.
@@ -102,14 +142,14 @@ func (o *output) event(e event.Event) error {
 	if o.json {
 		return o.object("vise.event/1", e)
 	}
-	return o.write([]byte(eventLine(e) + "\n"))
+	return o.write([]byte(eventLine(e, o.clock) + "\n"))
 }
 
 // eventLine is the one-line text form of an event: clock, type, then its sentence, or
 // ids and data by name.
-func eventLine(e event.Event) string {
+func eventLine(e event.Event, clock string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %-28s", e.At.Local().Format("15:04:05.000"), e.Type)
+	fmt.Fprintf(&b, "%s  %-28s", e.At.Local().Format(clock), e.Type)
 	if s := sentence(e); s != "" {
 		return b.String() + " " + s
 	}

@@ -114,16 +114,38 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 			return err
 		}
 	}
+	since, paused, err := a.tellPaused(h)
+	if err != nil {
+		return err
+	}
 	if f.failOnNotice {
 		n, err := countNotices(h.store, before)
 		if err != nil {
 			return err
+		}
+		if paused && n == 0 {
+			// What the open breaker swallowed cannot be counted, so it cannot pass.
+			return gatef("replay: the circuit breaker is open since %s, notices are suppressed (--fail-on-notice)", since)
 		}
 		if n > 0 {
 			return gatef("replay: %d notices were raised (--fail-on-notice)", n)
 		}
 	}
 	return nil
+}
+
+// tellPaused says on standard error that repair waits for a person: without it a
+// suppressed alert would look like success.
+func (a *app) tellPaused(h *harness) (since string, paused bool, err error) {
+	id, since, paused, err := h.Paused()
+	if err != nil || !paused {
+		return "", false, err
+	}
+	if err := h.narrator.flush(); err != nil {
+		return "", false, err
+	}
+	a.note("vise: too many notices at once: the circuit breaker is open since %s (notice %s), further alerts are suppressed and repair is paused; vise notices resume lets it go on", since, id)
+	return since, true, nil
 }
 
 // live runs one session through the agent. A validation round never runs beside it.

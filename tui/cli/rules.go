@@ -187,7 +187,7 @@ func (a *app) rulesRetire() *cobra.Command {
 				if err := h.RetireRule(cmd.Context(), args[0], why); err != nil {
 					return err
 				}
-				a.out.printf("retired %s", show(args[0], 128))
+				a.done("retired", args[0])
 				return nil
 			})
 		},
@@ -204,7 +204,7 @@ func (a *app) rulesRestore() *cobra.Command {
 				if err := h.RestoreRule(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				a.out.printf("restored %s as a candidate; vise validate tests it", show(args[0], 128))
+				a.done("restored", args[0])
 				return nil
 			})
 		},

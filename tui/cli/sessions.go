@@ -285,7 +285,7 @@ func (a *app) sessionsRm() *cobra.Command {
 					if err := h.RemoveSession(cmd.Context(), id); err != nil {
 						return err
 					}
-					a.out.printf("removed %s", show(id, 128))
+					a.done("removed", id)
 				}
 				return nil
 			})

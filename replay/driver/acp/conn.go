@@ -22,6 +22,7 @@ import (
 // than we listen waits in its own write.
 type conn struct {
 	maxLine int
+	onBytes func() // something came, if only a part of a message
 	onNote  func(method string, params json.RawMessage)
 	onReq   func(method string, params json.RawMessage) (any, *sdk.RequestError)
 	onStray func(line []byte)
@@ -97,6 +98,9 @@ func (c *conn) loop(r *bufio.Reader) error {
 			return fmt.Errorf("%w: more than %d bytes", errLineTooLong, c.maxLine)
 		}
 		line = append(line, part...)
+		if c.onBytes != nil {
+			c.onBytes()
+		}
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}

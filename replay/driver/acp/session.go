@@ -117,6 +117,7 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 func newSession(cfg driver.Config, proc handle, in io.WriteCloser, out io.Reader) *session {
 	s := &session{cfg: cfg, proc: proc, stdin: in, c: newConn(cfg.MaxLine), owners: map[string]int{}, detach: func() bool { return true }}
 	s.c.onNote, s.c.onReq, s.c.onStray = s.onNote, s.onReq, s.onStray
+	s.c.onBytes = func() { s.beat(func(*driver.Info) {}) }
 	s.loops.Go(func() { s.c.read(out) })
 	s.loops.Go(func() { s.c.write(in) })
 	return s

@@ -21,9 +21,11 @@ func Read(r io.Reader, rec *recording.Recorder) error {
 }
 
 type reader struct {
-	rec  *recording.Recorder
-	turn *trace.Turn
-	seen map[string]bool // span ids of the turn
+	rec   *recording.Recorder
+	id    string // of the open session, as the file spells it
+	turns int
+	turn  *trace.Turn
+	seen  map[string]bool // span ids of the turn
 }
 
 func (r *reader) record(line recording.Record) error {
@@ -45,9 +47,20 @@ func (r *reader) record(line recording.Record) error {
 		if err := decode(line.Data, &t); err != nil {
 			return err
 		}
+		if t.SessionID != "" && t.SessionID != r.id {
+			d := recording.Damage{Line: line.Line, Offset: line.Offset, Bytes: len(line.Data),
+				Reason: fmt.Sprintf("a turn of session %q stands in session %q", recording.Cut(t.SessionID, 80), recording.Cut(r.id, 80))}
+			r.rec.Damage(d)
+			r.broken(d, line.Data)
+			return nil
+		}
 		if err := r.endTurn(); err != nil {
 			return err
 		}
+		if t.Index != 0 && t.Index != r.turns {
+			r.rec.Note("line %d: turn index %d of session %s is out of order, read as %d", line.Line, t.Index, r.id, r.turns)
+		}
+		r.turns++
 		t.Turn.Spans = nil
 		r.turn, r.seen = &t.Turn, map[string]bool{}
 		for _, s := range t.Spans {
@@ -84,8 +97,11 @@ func (r *reader) session(line recording.Record) error {
 	if err := r.endSession(); err != nil {
 		return err
 	}
+	r.id, r.turns = s.ID, 0
 	if s.ID == "" {
 		s.ID = fmt.Sprintf("native-line-%d", line.Line)
+	} else if kept := recording.SafeID(s.ID); kept != s.ID {
+		r.rec.Note("line %d: session id %q is kept as %s", line.Line, recording.Cut(s.ID, 200), kept)
 	}
 	if s.Source == "" {
 		s.Source = Name
@@ -97,6 +113,7 @@ func (r *reader) session(line recording.Record) error {
 func (r *reader) open() {
 	if r.turn == nil {
 		r.turn, r.seen = &trace.Turn{Synthetic: true}, map[string]bool{}
+		r.turns++
 	}
 }
 
