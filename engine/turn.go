@@ -60,6 +60,9 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 	if err != nil {
 		return err
 	}
+	if h.cfg.Evaluate.EnableTier3 {
+		all = append(all, local.PlanAdherence(head.Tools, turn))
+	}
 	ladder := h.ladder()
 	scores, after, err := ladder.Climb(state.Gate, []string{turn.TraceID}, answer(all))
 	if err != nil {
@@ -247,7 +250,7 @@ func (h *Harness) observe(tx *store.Tx, session string, signatures []string) err
 // scoreReplay scores the last turn of a replayed session on the replay metrics.
 func (h *Harness) scoreReplay(_ context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
 	if len(turns) == 0 {
-		return nil, fmt.Errorf("engine: score session %s: it has no turn", s.ID)
+		return nil, fmt.Errorf("score session %s: it has no turn", s.ID)
 	}
 	eval := local.New(s, local.Options{Handoff: h.cfg.Evaluate.Handoff})
 	var all []score.Score
