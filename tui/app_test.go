@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vise/engine/event"
+	"vise/engine/trace"
 	"vise/store"
 	"vise/themes"
 	"vise/tui/action"
