@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	badger "github.com/dgraph-io/badger/v4"
 
 	"vise/engine/event"
+	"vise/engine/notice"
 	"vise/engine/rule"
 	"vise/engine/trace"
 )
@@ -130,6 +132,48 @@ func awaitQuarantine(t *testing.T, s *Store) event.Event {
 	}
 	t.Fatal("no store_quarantined event")
 	return event.Event{}
+}
+
+// TestADamagedNoticeHidesNoOther: neither its session's nor any other's, and the
+// mailbox can still be written.
+func TestADamagedNoticeHidesNoOther(t *testing.T) {
+	s := memory(t, Options{})
+	make := func(id, session string) notice.Notice {
+		return notice.Notice{ID: id, SessionID: session, CreatedAt: "2026-01-01", Status: notice.Pending, Severity: notice.Breach}
+	}
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.PutNotice(make("n-1", "a")), tx.PutNotice(make("n-2", "a")), tx.PutNotice(make("n-3", "b")))
+	})
+	corrupt(t, s, key(kindNotice, "n-1"), func([]byte) []byte {
+		v, _ := pack([]byte(`{"id":"n-1","session_id":"a","turn_index":"three"}`), nil)
+		return v
+	})
+	view(t, s, func(tx *Tx) error {
+		pending, err := tx.PendingNotices("a")
+		if err != nil || len(pending) != 1 || pending[0].ID != "n-2" {
+			t.Errorf("pending: %+v, %v", pending, err)
+		}
+		all, err := tx.Notices(Window{})
+		if err != nil || len(all) != 2 {
+			t.Errorf("notices: %+v, %v", all, err)
+		}
+		sessions, err := tx.PendingSessions()
+		same(t, "pending sessions", sessions, []string{"a", "b"})
+		return err
+	})
+	awaitQuarantine(t, s)
+	update(t, s, func(tx *Tx) error {
+		n := make("n-2", "a")
+		n.Status = notice.Acknowledged
+		return tx.PutNotice(n)
+	})
+	view(t, s, func(tx *Tx) error {
+		pending, err := tx.PendingNotices("a")
+		if len(pending) != 0 {
+			t.Errorf("still pending: %+v", pending)
+		}
+		return err
+	})
 }
 
 func TestUnknownRuleStatusIsNeverActive(t *testing.T) {

@@ -129,6 +129,10 @@ func (a *app) episodesRun() *cobra.Command {
 				}
 				ids := args
 				if len(ids) == 0 {
+					// A killed process may have left turns that raise notices yet.
+					if _, err := h.ScoreBacklog(ctx); err != nil {
+						return err
+					}
 					var err error
 					if ids, err = h.PendingEpisodes(ctx); err != nil {
 						return err
