@@ -77,7 +77,7 @@ func TestWorkbenchDemo(t *testing.T) {
 	d.Pane("Repair").Has("held before model  turn 2")
 	d.Press("c")
 	d.Pane("Repair").Has("candidate added").Has("reason_code")
-	d.Wait("idle")
+	d.Wait("○ idle")
 
 	// Back in time, and forward again.
 	d.Press("[", "]")
@@ -87,12 +87,12 @@ func TestWorkbenchDemo(t *testing.T) {
 	d.Pane("Journal").Has("rule promote")
 	d.Pane("Validation").Has("argument_correctness")
 	d.Pane("Rules").Has("active")
-	d.Wait("idle")
+	d.Wait("○ idle")
 
 	// The agent reads the rule: no further notice.
 	d.Press("r")
 	d.Pane("Turns").Has("against torn-blanket")
-	d.Wait("idle").Gone("repair held")
+	d.Wait("○ idle").Gone("repair held")
 	d.Press("q")
 	if code := d.Exit(); code != 0 {
 		t.Errorf("exit %d", code)

@@ -59,6 +59,8 @@ func (p Pane) Place() (x, y, w, h int) {
 }
 
 func (s *Screen) grid() [][]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	w, h := s.emu.Width(), s.emu.Height()
 	out := make([][]string, h)
 	for y := range out {

@@ -25,12 +25,12 @@ const patience = 30 * time.Second
 // Screen is a program's terminal.
 type Screen struct {
 	t    testing.TB
-	emu  *vt.SafeEmulator
+	emu  *vt.Emulator
 	tty  *os.File // our end
 	cmd  *exec.Cmd
 	gone chan struct{}
 
-	mu  sync.Mutex
+	mu  sync.Mutex // of the emulator's cells and of raw
 	raw bytes.Buffer
 }
 
@@ -41,7 +41,7 @@ func Start(t testing.TB, w, h int, cmd *exec.Cmd) *Screen {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Screen{t: t, emu: vt.NewSafeEmulator(w, h), tty: tty, cmd: cmd, gone: make(chan struct{})}
+	s := &Screen{t: t, emu: vt.NewEmulator(w, h), tty: tty, cmd: cmd, gone: make(chan struct{})}
 	s.pump()
 	t.Cleanup(func() {
 		select {
@@ -66,7 +66,7 @@ func Open(t testing.TB, w, h int) (*Screen, *os.File) {
 	if err := pty.Setsize(ours, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil {
 		t.Fatal(err)
 	}
-	s := &Screen{t: t, emu: vt.NewSafeEmulator(w, h), tty: ours, gone: make(chan struct{})}
+	s := &Screen{t: t, emu: vt.NewEmulator(w, h), tty: ours, gone: make(chan struct{})}
 	s.pump()
 	t.Cleanup(func() { _ = theirs.Close(); _ = ours.Close() })
 	return s, theirs
@@ -82,8 +82,8 @@ func (s *Screen) pump() {
 			if n > 0 {
 				s.mu.Lock()
 				s.raw.Write(buf[:n])
-				s.mu.Unlock()
 				_, _ = s.emu.Write(buf[:n])
+				s.mu.Unlock()
 			}
 			if err != nil {
 				return
@@ -157,7 +157,9 @@ func decimal(n int) string {
 // Resize gives the terminal another size.
 func (s *Screen) Resize(w, h int) *Screen {
 	s.t.Helper()
+	s.mu.Lock()
 	s.emu.Resize(w, h)
+	s.mu.Unlock()
 	if err := pty.Setsize(s.tty, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil {
 		s.t.Fatal(err)
 	}
@@ -168,6 +170,8 @@ func (s *Screen) Resize(w, h int) *Screen {
 func (s *Screen) Text() string { return strings.Join(s.rows(), "\n") }
 
 func (s *Screen) rows() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	w, h := s.emu.Width(), s.emu.Height()
 	out := make([]string, h)
 	for y := range h {
@@ -264,7 +268,10 @@ func (s *Screen) Restored() {
 	if strings.LastIndex(raw, "\x1b[?25l") > strings.LastIndex(raw, "\x1b[?25h") {
 		s.t.Error("the cursor is left hidden")
 	}
-	if s.emu.IsAltScreen() {
+	s.mu.Lock()
+	alt := s.emu.IsAltScreen()
+	s.mu.Unlock()
+	if alt {
 		s.t.Error("the alternate screen is left on")
 	}
 	if push, pop := strings.LastIndex(raw, "\x1b[>1u"), strings.LastIndex(raw, "\x1b[<1u"); push > pop {
