@@ -12,9 +12,11 @@ import (
 
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/guard"
 	"vise/engine/model"
 	"vise/engine/notice"
 	"vise/engine/rule"
+	"vise/engine/rule/tools"
 	"vise/engine/score"
 	"vise/engine/trace"
 	"vise/store"
@@ -176,5 +178,45 @@ func TestBuiltinRecognisesNothing(t *testing.T) {
 	res := (&Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: DefaultConfig()}).Run(t.Context(), ep, as)
 	if res.Status != episode.Unactionable || res.Turns != 2 {
 		t.Fatalf("result %+v", res)
+	}
+}
+
+// TestAnInspectionOfNothingIsNone: only evidence that was seen counts as such.
+func TestAnInspectionOfNothingIsNone(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		s, ep, as := desk(t)
+		a := &Agent{Store: s, Config: DefaultConfig(), inspected: func() error {
+			if broken {
+				return errors.New("no evidence")
+			}
+			return nil
+		}}
+		r := &run{agent: a, now: time.Now, redactor: guard.DefaultRedactor(), turn: 1, ep: ep, as: as}
+		r.tools = &toolset{agent: a, run: r, reads: tools.New(s, tools.Options{})}
+		out, err := r.tools.call(t.Context(), toolTraceInspect, map[string]any{"trace_id": "s1.2"}, func(*store.Tx, outcome) error { return nil })
+		if err != nil || !out.ok || r.tools.found.traceInspected == broken {
+			t.Errorf("broken %v: %+v, %v; inspected %v", broken, out.data, err, r.tools.found.traceInspected)
+		}
+	}
+}
+
+// TestAFailedWriteOfARuleLeavesNoTrace: neither in the store nor in the run.
+func TestAFailedWriteOfARuleLeavesNoTrace(t *testing.T) {
+	s, ep, as := desk(t)
+	a := &Agent{Store: s, Config: DefaultConfig()}
+	r := &run{agent: a, now: time.Now, redactor: guard.DefaultRedactor(), turn: 1, ep: ep, as: as}
+	r.tools = &toolset{agent: a, run: r, reads: tools.New(s, tools.Options{})}
+	args := map[string]any{"rule": "Pass reason_code with every refund.", "rationale": "It is required."}
+	failing := errors.New("the step could not be stored")
+	if _, err := r.tools.call(t.Context(), toolRuleAdd, args, func(*store.Tx, outcome) error { return failing }); !errors.Is(err, failing) {
+		t.Fatal(err)
+	}
+	_, _, rules := look(t, s)
+	if len(rules) != 0 || r.ep.CandidateID != "" || len(r.tools.found.candidates) != 0 {
+		t.Fatalf("rules %+v, episode %+v, found %+v", rules, r.ep, r.tools.found)
+	}
+	out, err := r.tools.call(t.Context(), toolRuleAdd, args, func(*store.Tx, outcome) error { return nil })
+	if err != nil || out.created == "" {
+		t.Errorf("tried again: %+v, %v", out.data, err)
 	}
 }

@@ -55,7 +55,6 @@ func (t *toolset) traceInspect(args map[string]any) outcome {
 	if !slices.Contains(t.run.as.AllowedTraces, id) {
 		return refused(refuse(rule.ErrTraceNotAllowed, "trace %q is not evidence of this episode", guard.Line(id, 80)))
 	}
-	t.found.traceInspected = true
 	data := map[string]any{"ok": true, "trace_id": id, "trace": nil, "tool_spans": nil, "scores": nil}
 	missing := func(what string, err error) {
 		data["note"] = fmt.Sprintf("the %s could not be read (%s)", what, guard.Line(err.Error(), 200))
@@ -93,6 +92,9 @@ func (t *toolset) traceInspect(args map[string]any) outcome {
 		missing("scores", err)
 	} else {
 		data["scores"] = t.scores(report, id)
+	}
+	if data["trace"] != nil || data["tool_spans"] != nil || data["scores"] != nil {
+		t.found.traceInspected = true // a look at nothing is none
 	}
 	return outcome{ok: true, data: data}
 }

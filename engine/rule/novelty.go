@@ -62,7 +62,7 @@ type Coverage struct {
 // final punctuation.
 func wording(text string) string {
 	s := guard.Collapse(guard.Fold(norm.NFC.String(text)))
-	return strings.TrimRight(s, ".!;, ")
+	return cmp.Or(strings.TrimRight(s, ".!;, "), s) // punctuation alone says what it is
 }
 
 // noveltyTokens are the tokens without stop words.

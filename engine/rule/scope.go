@@ -102,7 +102,7 @@ type ScopeArgs struct {
 }
 
 // ResolveScope decides where a rule is filed. A global rule goes to global,
-// whatever else is said. Without a scope the host's recommendation counts if it
+// whatever usable scope is said. Without a scope the host's recommendation counts if it
 // is precise, else global. A scope that looks like a path or leaves no usable
 // name is refused (*Error, ErrScopePath or ErrScopeUnsafe). A generic label gives
 // way to the recommendation, else to scoped.
@@ -120,7 +120,15 @@ func ResolveScope(a ScopeArgs) (scope, applicability string, err error) {
 }
 
 func (a ScopeArgs) scope(applicability string) (string, error) {
-	if applicability == Global {
+	text := TextOf(a.Scope)
+	named := guard.Trim(text) != ""
+	slug, usable := NormalizeScopeOrNone(text)
+	switch {
+	case named && pathLike(text):
+		return "", refuse(ErrScopePath, fmt.Sprintf("resolve scope: %q looks like a path; give a topic name", guard.Line(text, 80)))
+	case named && !usable:
+		return "", refuse(ErrScopeUnsafe, fmt.Sprintf("resolve scope: nothing of %q can be a scope name; use letters a-z or digits", guard.Line(text, 80)))
+	case applicability == Global:
 		return ScopeGlobal, nil
 	}
 	generic := make([]string, 0, len(a.Generic))
@@ -136,19 +144,11 @@ func (a ScopeArgs) scope(applicability string) (string, error) {
 		!ReservedScope(n) && !slices.Contains(generic, n) {
 		precise = n
 	}
-	text := TextOf(a.Scope)
-	if guard.Trim(text) == "" {
+	if !named {
 		if precise != "" {
 			return precise, nil
 		}
 		return ScopeGlobal, nil
-	}
-	if pathLike(text) {
-		return "", refuse(ErrScopePath, fmt.Sprintf("resolve scope: %q looks like a path; give a topic name", guard.Line(text, 80)))
-	}
-	slug, ok := NormalizeScopeOrNone(text)
-	if !ok {
-		return "", refuse(ErrScopeUnsafe, fmt.Sprintf("resolve scope: nothing of %q can be a scope name; use letters a-z or digits", guard.Line(text, 80)))
 	}
 	if slices.Contains(generic, slug) {
 		if precise != "" {

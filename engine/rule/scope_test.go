@@ -52,6 +52,33 @@ func TestDescribeScope(t *testing.T) {
 	}
 }
 
+// TestAGlobalRuleHidesNoUnsafeScope: what would be refused is refused, also when
+// the rule is to be global anyway.
+func TestAGlobalRuleHidesNoUnsafeScope(t *testing.T) {
+	for scope, want := range map[any]string{"../etc": rule.ErrScopePath, "日本": rule.ErrScopeUnsafe, "payments": "", nil: "", " ": ""} {
+		got, applicability, err := rule.ResolveScope(rule.ScopeArgs{Scope: scope, Applicability: rule.Global})
+		class := ""
+		if e := (*rule.Error)(nil); errors.As(err, &e) {
+			class = e.Class
+		}
+		if class != want || err == nil && (got != rule.ScopeGlobal || applicability != rule.Global) {
+			t.Errorf("scope %v: %q %q, %v", scope, got, applicability, err)
+		}
+	}
+}
+
+// TestPunctuationAloneIsNotAllTheSame: only equal texts are equal.
+func TestPunctuationAloneIsNotAllTheSame(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want string
+	}{{"...", "!!!", ""}, {"...", " ... ", rule.ExactText}, {"", "", rule.ExactText}, {"", ".", ""}} {
+		if got, _, _ := rule.Covers(rule.Rule{Text: tt.a}, rule.Rule{Text: tt.b}); got != tt.want {
+			t.Errorf("%q and %q: %q, want %q", tt.a, tt.b, got, tt.want)
+		}
+	}
+}
+
 func TestRetiredRuleDoesNotComeBack(t *testing.T) {
 	rules := []rule.Rule{
 		{ID: "r-1", Text: "Always pass reason_code.", Status: rule.Retired, Scope: "refunds", CreatedAt: "2026-01-01"},
