@@ -52,7 +52,7 @@ func TestABurstOfTurnsIsScoredOnceEach(t *testing.T) {
 // TestAFullDiskLosesNoNotice: what could not be stored is neither taken for seen
 // nor for told; the turn is scored as soon as there is room.
 func TestAFullDiskLosesNoNotice(t *testing.T) {
-	p := open(t, nil)
+	p := open(t, func(c *config.Config, _ *engine.Options) { c.Evaluate.MaxPerRun = 2 }) // failing is no evaluation
 	p.begin("s", trace.Live)
 	p.end(good("s", 0))
 	p.room.Store(2) // the turn itself: staged and put

@@ -40,8 +40,13 @@ func (h *Harness) notices() notice.Config {
 
 // evaluate scores one turn and stores everything that follows from it in one
 // transaction: scores, gate, dedup and breaker, notice, case, trials.
-func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionState, l *lane) error {
+func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionState, l *lane) (err error) {
 	skip, journal := h.admit(&state)
+	defer func() {
+		if err != nil && skip == "" {
+			h.dismiss()
+		}
+	}()
 	state.Next = turn.Index + 1
 	if skip != "" {
 		// The fold must see the turn all the same: later turns refer to it.
@@ -92,6 +97,14 @@ func (h *Harness) admit(state *sessionState) (skip string, journal bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return a.Admit(&h.admitted, &state.Admission, h.store.Now())
+}
+
+// dismiss takes back an admission that came to nothing: the turn will be admitted
+// again when it is retried.
+func (h *Harness) dismiss() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.admitted.Launched--
 }
 
 // answer serves the ladder's requests from the scores of the turn's one trace.
