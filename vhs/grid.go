@@ -69,7 +69,7 @@ func (s *Settings) set(c parser.Command) (err error) {
 		s.WaitPattern, err = regexp.Compile(c.Args)
 	}
 	if err != nil {
-		return fmt.Errorf("Set %s %s: %w", c.Options, c.Args, err)
+		return fmt.Errorf("command Set %s %s: %w", c.Options, c.Args, err)
 	}
 	return nil
 }
