@@ -125,11 +125,15 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	return h, nil
 }
 
-// keepArtifacts renders the rules after each change of them. They are artifacts:
-// a failure to write them is logged and harms nothing.
+// keepArtifacts renders the rules after each change of them, and at the start
+// when a change was not rendered any more before the process that made it was
+// killed. They are artifacts: a failure to write them is logged and harms nothing.
 func (h *Harness) keepArtifacts(dir string) {
 	defer h.work.Done()
 	defer h.render.Close()
+	if err := h.renderChanged(dir); err != nil {
+		h.log.Warn("render rules", "err", err)
+	}
 	for {
 		batch, err := h.render.Next(h.ctx)
 		if err != nil {
@@ -137,7 +141,7 @@ func (h *Harness) keepArtifacts(dir string) {
 			batch, _ = h.render.TryNext()
 		}
 		if batch.Lost > 0 || slices.ContainsFunc(batch.Events, changesRules) {
-			if _, err := h.RenderRules(dir); err != nil {
+			if err := h.renderChanged(dir); err != nil {
 				h.log.Warn("render rules", "err", err)
 			}
 		}
@@ -147,13 +151,7 @@ func (h *Harness) keepArtifacts(dir string) {
 	}
 }
 
-func changesRules(e event.Event) bool {
-	switch e.Type {
-	case event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore:
-		return true
-	}
-	return false
-}
+func changesRules(e event.Event) bool { return slices.Contains(ruleChanges, e.Type) }
 
 // Events is the bus that committed and ephemeral events are published on.
 func (h *Harness) Events() *event.Bus { return h.bus }

@@ -3,7 +3,10 @@ package engine_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -240,5 +243,42 @@ func TestScoreBacklog(t *testing.T) {
 	}
 	if n := p.notices(); len(n) != 1 || n[0].SessionID != "cut" {
 		t.Errorf("notices: %+v", n)
+	}
+}
+
+// TestArtifactsCatchUp: a change that was committed and not rendered any more is
+// rendered by the next start, and nothing is rendered twice.
+func TestArtifactsCatchUp(t *testing.T) {
+	dir := t.TempDir()
+	p := open(t, nil)
+	if err := p.store.Update(t.Context(), func(tx *store.Tx) error {
+		return errors.Join(tx.PutRule(rule.Rule{ID: "r-1", CreatedAt: "2026-01-01T00:00:00Z", Text: "Pass reason_code.", Scope: "refunds", Status: rule.Active}),
+			tx.Emit(event.Event{Type: event.RuleAdd, RuleID: "r-1"}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	document := filepath.Join(dir, "rules", "refunds.md")
+	for range 2 {
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		p.start(engine.Options{Config: p.cfg, Store: p.store, Artifacts: dir})
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(document)
+	if err != nil || !strings.Contains(string(text), "Pass reason_code.") {
+		t.Fatalf("rendered %q, %v", text, err)
+	}
+	if err := os.WriteFile(document, []byte("untouched"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.start(engine.Options{Config: p.cfg, Store: p.store, Artifacts: dir})
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := os.ReadFile(document); string(text) != "untouched" {
+		t.Errorf("rendered again without a change: %q", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vise/engine/event"
@@ -116,6 +117,37 @@ func (h *Harness) RenderRules(dir string) ([]string, error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// ruleChanges are the events that tell of a change of the live rules.
+var ruleChanges = []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore}
+
+// renderedFile holds the sequence of the last change that was rendered.
+const renderedFile = ".rendered"
+
+// renderChanged renders the rules when they have changed since they were last rendered.
+func (h *Harness) renderChanged(dir string) error {
+	var seq uint64
+	if err := h.store.View(func(tx *store.Tx) error {
+		last, err := tx.LastEvents(1, ruleChanges...)
+		if len(last) > 0 {
+			seq = last[0].Seq
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	mark := filepath.Join(dir, "rules", renderedFile)
+	now := strconv.FormatUint(seq, 10)
+	if was, err := os.ReadFile(mark); err == nil && string(was) == now || seq == 0 {
+		return nil
+	}
+	// Changes that come while it renders leave the mark behind them: they are
+	// rendered again, never left out.
+	if _, err := h.RenderRules(dir); err != nil {
+		return err
+	}
+	return writeAtomically(mark, []byte(now))
 }
 
 // writeAtomically replaces a file: a reader sees the old text or the new, never half of one.
