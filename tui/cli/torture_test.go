@@ -99,6 +99,12 @@ func (r *rack) life(dir string) {
 		if len(active) == 0 {
 			r.t.Error("no rule was kept")
 		}
+		for _, x := range active {
+			doc, err := os.ReadFile(filepath.Join(made, ".vise", "rules", x.Scope+".md"))
+			if !strings.Contains(string(doc), x.ID) {
+				r.t.Errorf("rule %s is not in its document: %v\n%s", x.ID, err, doc)
+			}
+		}
 		for _, x := range must(tx.Episodes(store.Window{})) {
 			if !x.Status.Success() {
 				r.t.Errorf("episode %s is left %s", x.ID, x.Status)
