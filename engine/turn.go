@@ -75,7 +75,7 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 	}
 	state.Gate = after
 	report := score.Report{SessionID: head.ID, TurnIndex: turn.Index, Scores: scores}
-	return h.store.Update(h.ctx, func(tx *store.Tx) error {
+	if err := h.store.Update(h.ctx, func(tx *store.Tx) error {
 		if err := tx.PutReport(withAll(report, all)); err != nil {
 			return err
 		}
@@ -87,7 +87,11 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 			}
 		}
 		return tx.PutState(stateName(head.ID), state)
-	})
+	}); err != nil {
+		return err
+	}
+	h.bus.Publish(event.Event{Type: event.TurnScored, At: h.store.Now(), SessionID: head.ID, TurnIndex: event.Turn(turn.Index)})
+	return nil
 }
 
 // admit applies budget, sampling and rate limit.

@@ -270,7 +270,7 @@ func (a *App) followEvent(e event.Event) {
 	switch {
 	case e.Type == event.AgentStarted && running.Kind == Replaying && e.Data["replay_of"] == running.Session:
 		s.Session, s.Compare, s.Turn, s.Span = e.SessionID, running.Session, NoTurn, ""
-	case (e.Type == event.SpanProgress || e.Type == event.TurnReplayed) && e.SessionID == s.Session && e.TurnIndex != nil && running.Kind == Replaying:
+	case (e.Type == event.SpanProgress || e.Type == event.TurnReplayed) && e.SessionID == s.Session && e.TurnIndex != nil:
 		if s.Turn != *e.TurnIndex {
 			s.Turn, s.Span = *e.TurnIndex, ""
 		}

@@ -240,11 +240,11 @@ func (p *journalPane) event(e event.Event, selected bool) string {
 	at, name := e.At.Local().Format("15:04:05.000"), 29
 	switch {
 	case p.w < 60:
-		at, name = e.At.Local().Format("15:04:05"), 22
+		at, name = e.At.Local().Format("15:04:05"), 23
 	case p.w < 90:
 		at = e.At.Local().Format("15:04:05")
 	}
-	row.Put(style.Dim, at+"  ").Cell(eventRole(e), strings.ReplaceAll(string(e.Type), "_", " "), name)
+	row.Put(style.Dim, at+"  ").Cell(eventRole(e), strings.ReplaceAll(string(e.Type), "_", " "), name-1).Put(style.Text, " ")
 	words := eventWords(e)
 	return marked(row, style.Text, words, p.find).String()
 }

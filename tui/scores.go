@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -20,13 +19,6 @@ import (
 // scoresWindow is how many turns of a session the pane holds around the selected one.
 const scoresWindow = 400
 
-// scoresLooks bounds how often the pane looks for the report of a turn that ended
-// without an event of its own: evaluation raises events only when something is wrong.
-const (
-	scoresLooks = 40
-	scoresEvery = 150 * time.Millisecond
-)
-
 // scoresPane shows a row per metric over the turns of the session in scope, and
 // what the evaluator found in the selected turn.
 type scoresPane struct {
@@ -38,8 +30,6 @@ type scoresPane struct {
 	metrics []string
 	cursor  int
 	found   *vtext.Text
-	owed    int // the turn whose report is awaited; -1 = none
-	looks   int
 }
 
 type scoresData struct {
@@ -50,7 +40,7 @@ type scoresData struct {
 }
 
 func newScores() *scoresPane {
-	return &scoresPane{sheet: newSheet(PaneScores, "Scores"), q: query[scoresData]{pane: PaneScores, name: "reports"}, turn: NoTurn, owed: -1}
+	return &scoresPane{sheet: newSheet(PaneScores, "Scores"), q: query[scoresData]{pane: PaneScores, name: "reports"}, turn: NoTurn}
 }
 
 // SetSize implements Pane.
@@ -69,7 +59,7 @@ func (p *scoresPane) Apply(ctx *Context, c Change) tea.Cmd {
 	moved := p.turn != ctx.Scope.Turn
 	p.turn = ctx.Scope.Turn
 	if ctx.Scope.Session != p.session {
-		p.session, p.data, p.metrics, p.owed = ctx.Scope.Session, scoresData{}, nil, -1
+		p.session, p.data, p.metrics = ctx.Scope.Session, scoresData{}, nil
 		p.findings()
 		if p.session == "" {
 			p.q.drop()
@@ -83,12 +73,7 @@ func (p *scoresPane) Apply(ctx *Context, c Change) tea.Cmd {
 	again := c.Reload
 	for _, e := range c.Of(p.session) {
 		switch e.Type {
-		case event.SpanProgress, event.RepairDelta, event.StepWaiting:
-		case event.TurnReplayed:
-			if e.TurnIndex != nil {
-				p.owed, p.looks = *e.TurnIndex, 0
-			}
-			again = true
+		case event.SpanProgress, event.RepairDelta, event.StepWaiting, event.TurnReplayed:
 		default:
 			again = true
 		}
@@ -144,12 +129,6 @@ func (p *scoresPane) ask(ctx *Context) tea.Cmd {
 
 // Take implements Pane.
 func (p *scoresPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	if w, ok := msg.(wake); ok && w.pane == PaneScores {
-		if p.owed < 0 || p.session == "" {
-			return true, nil
-		}
-		return true, p.ask(ctx)
-	}
 	d, err, fresh, mine := p.q.take(msg)
 	if !mine || !fresh || err != nil || d.session != p.session {
 		return mine, failed(err, "read scores")
@@ -163,14 +142,6 @@ func (p *scoresPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	}
 	p.cursor = max(0, min(p.cursor, len(p.metrics)-1))
 	p.findings()
-	if p.owed >= 0 {
-		if slices.ContainsFunc(d.reports, func(r scoring.Report) bool { return r.TurnIndex == p.owed }) || p.looks == scoresLooks {
-			p.owed = -1
-			return true, nil
-		}
-		p.looks++
-		return true, later(PaneScores, "report", scoresEvery)
-	}
 	return true, nil
 }
 

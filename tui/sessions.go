@@ -89,7 +89,7 @@ func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	switch {
 	case c.Reload, c.Has(event.AgentStarted, event.SessionRemoved, event.ImportFinished):
 		cmds = append(cmds, p.ask(ctx))
-	case c.Has(event.Notice, event.TurnReplayed, event.AgentExited, event.Health):
+	case c.Has(event.Notice, event.TurnReplayed, event.TurnScored, event.AgentExited, event.Health):
 		cmds = append(cmds, p.ask(ctx))
 	}
 	return tea.Batch(cmds...)

@@ -3,7 +3,6 @@ package tui
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,13 +13,6 @@ import (
 
 // turnsPage is how many turns are held around the one in scope.
 const turnsPage = 400
-
-// turnsLooks bounds how often the pane looks for the report of a turn that has
-// ended: a turn that scores well raises no event of its own.
-const (
-	turnsLooks = 40
-	turnsEvery = 150 * time.Millisecond
-)
 
 // turnRow is a turn in the timeline.
 type turnRow struct {
@@ -46,8 +38,6 @@ type turnsPane struct {
 	q       query[turnsWindow]
 	session string
 	compare string
-	owed    int // the turn whose report is awaited; NoTurn = none
-	looks   int
 	err     error
 	find    string
 }
@@ -62,9 +52,9 @@ type turnsWindow struct {
 
 func newTurns() *turnsPane {
 	return &turnsPane{
-		sheet: newSheet(PaneTurns, "Turns"), owed: NoTurn,
-		list: vlist.New(func(r turnRow) string { return strconv.Itoa(r.Index) }),
-		q:    query[turnsWindow]{pane: PaneTurns, name: "turns"},
+		sheet: newSheet(PaneTurns, "Turns"),
+		list:  vlist.New(func(r turnRow) string { return strconv.Itoa(r.Index) }),
+		q:     query[turnsWindow]{pane: PaneTurns, name: "turns"},
 	}
 }
 
@@ -83,7 +73,7 @@ func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 		if s.Session != p.session {
 			p.list.Set(nil, false, false)
 		}
-		p.session, p.compare, p.owed = s.Session, s.Compare, NoTurn
+		p.session, p.compare = s.Session, s.Compare
 		p.retitle()
 		p.bump()
 		return p.ask(ctx)
@@ -96,12 +86,7 @@ func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 		switch e.Type {
 		case event.SpanProgress:
 			p.progress(e)
-		case event.TurnReplayed:
-			if e.TurnIndex != nil {
-				p.owed, p.looks = *e.TurnIndex, 0
-			}
-			again = true
-		case event.Notice, event.Health, event.Recovery, event.AgentExited:
+		case event.TurnReplayed, event.TurnScored, event.Notice, event.Health, event.Recovery, event.AgentExited:
 			again = true
 		}
 	}
@@ -150,12 +135,6 @@ func (p *turnsPane) progress(e event.Event) {
 
 // Take implements Pane.
 func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	if w, ok := msg.(wake); ok && w.pane == PaneTurns {
-		if p.owed == NoTurn {
-			return true, nil
-		}
-		return true, p.ask(ctx)
-	}
 	w, err, fresh, mine := p.q.take(msg)
 	if !mine || !fresh || w.session != p.session && err == nil {
 		return mine, nil
@@ -173,19 +152,6 @@ func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	}
 	p.list.Set(rows, w.before, w.after)
 	p.settle(ctx)
-	if p.owed != NoTurn {
-		for _, r := range w.rows {
-			if r.Index == p.owed && r.Worst != nil {
-				p.owed = NoTurn
-				return true, nil
-			}
-		}
-		if p.looks++; p.looks > turnsLooks {
-			p.owed = NoTurn
-			return true, nil
-		}
-		return true, later(PaneTurns, "report", turnsEvery)
-	}
 	return true, nil
 }
 

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -74,10 +73,12 @@ func Run(ctx context.Context, args []string, s Surroundings) int {
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	err := fang.Execute(ctx, root,
-		fang.WithVersion(version()),
-		fang.WithErrorHandler(func(io.Writer, fang.Styles, error) {}), // printed below, unpadded, with the code
-	)
+	// Errors are printed below, with their code. (fang would ask the terminal for its
+	// background first, after every error and before every help, and wait for an
+	// answer that a terminal which is going away never gives.)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.Version = version()
+	err := root.ExecuteContext(ctx)
 	if err == nil {
 		// A full disk or closed pipe on stdout is a failed command.
 		err = a.out.err

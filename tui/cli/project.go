@@ -138,7 +138,6 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		defer func() { err = errors.Join(err, h.narrator.stop()) }()
 	}
 	a.reap(ctx, st)
-	a.sweep(filepath.Join(cfg.Path(cfg.Store.Path), "runs"))
 	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log, Artifacts: cfg.Path(cfg.Store.Path)}
 	if n.agent || n.mayAgent {
 		switch {
@@ -234,20 +233,6 @@ func (a *app) reap(ctx context.Context, st *store.Store) {
 		}
 		if err := st.Update(ctx, func(tx *store.Tx) error { return tx.DeleteProcess(p) }); err != nil {
 			a.log.Warn("forget a leftover agent", "pid", p.PID, "err", err)
-		}
-	}
-}
-
-// sweep removes the workspaces that a killed process left behind: we own the
-// store, so no run of anybody else is under way.
-func (a *app) sweep(runs string) {
-	entries, err := os.ReadDir(runs)
-	if err != nil {
-		return // there never was a run
-	}
-	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(runs, e.Name())); err != nil {
-			a.log.Warn("remove a leftover workspace", "err", err)
 		}
 	}
 }
