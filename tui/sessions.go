@@ -292,19 +292,12 @@ func (p *sessionsPane) problem(ctx *Context, forward bool) bool {
 }
 
 func (p *sessionsPane) seek(ctx *Context, forward bool, ok func(sessionRow) bool) bool {
-	step := 1
-	if !forward {
-		step = -1
+	if !p.list.Seek(forward, ok) {
+		return false
 	}
-	for i := p.list.Index() + step; i >= 0 && i < p.list.Len(); i += step {
-		if ok(p.list.Items()[i]) {
-			p.list.Select(i)
-			p.bump()
-			p.choose(ctx)
-			return true
-		}
-	}
-	return false
+	p.bump()
+	p.choose(ctx)
+	return true
 }
 
 // Search marks sessions whose name holds the text.
@@ -314,16 +307,9 @@ func (p *sessionsPane) Search(ctx *Context, q string) int {
 	if q == "" {
 		return 0
 	}
-	n := 0
-	for _, r := range p.list.Items() {
-		if p.match(r) {
-			n++
-		}
-	}
-	if r, ok := p.list.Selected(); ok && !p.match(r) {
-		if !p.seek(ctx, true, p.match) {
-			p.seek(ctx, false, p.match)
-		}
+	n, moved := p.list.Find(p.match)
+	if moved {
+		p.choose(ctx)
 	}
 	return n
 }

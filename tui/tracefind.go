@@ -31,32 +31,20 @@ func (p *tracePane) fold(id action.ID) bool {
 }
 
 func (p *tracePane) seek(ctx *Context, forward bool, ok func(traceRow) bool) bool {
-	step := 1
-	if !forward {
-		step = -1
+	if !p.list.Seek(forward, ok) {
+		return false
 	}
-	for i := p.list.Index() + step; i >= 0 && i < p.list.Len(); i += step {
-		if ok(p.list.Items()[i]) {
-			p.list.Select(i)
-			p.choose(ctx)
-			return true
-		}
-	}
-	return false
+	p.choose(ctx)
+	return true
 }
 
 // Search implements Searcher: over names, arguments, results and errors.
 func (p *tracePane) Search(ctx *Context, q string) int {
 	p.find = strings.ToLower(q)
 	p.bump()
-	n := 0
-	for _, r := range p.list.Items() {
-		if p.match(r) {
-			n++
-		}
-	}
-	if r, ok := p.list.Selected(); n > 0 && ok && !p.match(r) && !p.seek(ctx, true, p.match) {
-		p.seek(ctx, false, p.match)
+	n, moved := p.list.Find(p.match)
+	if moved {
+		p.choose(ctx)
 	}
 	return n
 }

@@ -146,3 +146,28 @@ func BenchmarkMove(b *testing.B) {
 		l.Visible()
 	}
 }
+
+// TestSeekAndFind: the nearest match in a direction; a selection that does not match
+// gives way to one that does.
+func TestSeekAndFind(t *testing.T) {
+	l := vlist.New(func(s string) string { return s })
+	l.SetHeight(3)
+	l.Set([]string{"a1", "b1", "a2", "b2", "a3"}, false, false)
+	has := func(c string) func(string) bool { return func(s string) bool { return s[:1] == c } }
+	l.Select(1)
+	if !l.Seek(true, has("a")) || l.Key() != "a2" || !l.Seek(true, has("a")) || l.Key() != "a3" || l.Seek(true, has("a")) {
+		t.Errorf("forward: at %s", l.Key())
+	}
+	if !l.Seek(false, has("b")) || l.Key() != "b2" {
+		t.Errorf("back: at %s", l.Key())
+	}
+	if n, moved := l.Find(has("a")); n != 3 || !moved || l.Key() != "a3" {
+		t.Errorf("find: %d, moved %v, at %s", n, moved, l.Key())
+	}
+	if n, moved := l.Find(has("a")); n != 3 || moved {
+		t.Errorf("found again: %d, moved %v", n, moved)
+	}
+	if n, moved := l.Find(has("z")); n != 0 || moved {
+		t.Errorf("nothing: %d, moved %v", n, moved)
+	}
+}
