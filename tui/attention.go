@@ -78,7 +78,7 @@ func (p *attentionPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 		return true, func() tea.Msg { return sayMsg{m.what, style.Good} }
 	}
-	list, err, fresh, mine := p.q.take(msg)
+	list, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh || err != nil {
 		return mine, failed(err, "read what waits")
 	}

@@ -187,7 +187,7 @@ func (p *journalPane) ask(ctx *Context, kind journalAsk) tea.Cmd {
 
 // Take implements Pane.
 func (p *journalPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	w, err, fresh, mine := p.q.take(msg)
+	w, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh {
 		return mine, nil
 	}

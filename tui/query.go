@@ -51,11 +51,11 @@ func (q *query[T]) drop() { q.seq++ }
 
 // take returns the value when the message answers the newest question. mine is
 // true for every reply to this query, outdated ones included.
-func (q *query[T]) take(msg any) (value T, err error, fresh, mine bool) {
+func (q *query[T]) take(msg any) (value T, fresh, mine bool, err error) {
 	r, ok := msg.(reply[T])
 	if !ok || r.pane != q.pane || r.name != q.name {
 		var zero T
-		return zero, nil, false, false
+		return zero, false, false, nil
 	}
-	return r.value, r.err, r.seq == q.seq, true
+	return r.value, r.seq == q.seq, true, r.err
 }

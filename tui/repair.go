@@ -206,7 +206,7 @@ func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = f.id, 0, 0
 		return true, nil
 	}
-	d, err, fresh, mine := p.q.take(msg)
+	d, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh || err != nil {
 		return mine, failed(err, "read the repair")
 	}

@@ -156,7 +156,7 @@ func (p *rulesPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 		return true, func() tea.Msg { return sayMsg{m.what, style.Good} }
 	}
-	if d, err, fresh, mine := p.detail.take(msg); mine {
+	if d, fresh, mine, err := p.detail.take(msg); mine {
 		if !fresh || err != nil {
 			return true, failed(err, "read the rule")
 		}
@@ -170,7 +170,7 @@ func (p *rulesPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 		return true, p.render()
 	}
-	w, err, fresh, mine := p.q.take(msg)
+	w, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh || err != nil {
 		return mine, failed(err, "read the rules")
 	}

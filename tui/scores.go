@@ -129,7 +129,7 @@ func (p *scoresPane) ask(ctx *Context) tea.Cmd {
 
 // Take implements Pane.
 func (p *scoresPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	d, err, fresh, mine := p.q.take(msg)
+	d, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh || err != nil || d.session != p.session {
 		return mine, failed(err, "read scores")
 	}

@@ -42,8 +42,6 @@ type sessionsWindow struct {
 	want   vlist.Want
 	before bool
 	after  bool
-	anchor string // the selected session, looked up by itself
-	self   *sessionRow
 }
 
 func newSessions() *sessionsPane {
@@ -158,7 +156,7 @@ func judged(tx *store.Tx, heads []trace.Session, n int) (rows []sessionRow, more
 
 // Take puts a page into the list.
 func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	if w, err, fresh, mine := p.first.take(msg); mine {
+	if w, fresh, mine, err := p.first.take(msg); mine {
 		if fresh {
 			p.err = err
 			if err == nil {
@@ -169,7 +167,7 @@ func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 		return true, p.load(ctx)
 	}
-	w, err, fresh, mine := p.more.take(msg)
+	w, fresh, mine, err := p.more.take(msg)
 	if !mine {
 		return false, nil
 	}

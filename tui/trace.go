@@ -160,7 +160,7 @@ func (p *tracePane) ask(ctx *Context) tea.Cmd {
 
 // Take implements Pane.
 func (p *tracePane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	d, err, fresh, mine := p.q.take(msg)
+	d, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh {
 		return mine, nil
 	}

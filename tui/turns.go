@@ -47,7 +47,6 @@ type turnsWindow struct {
 	rows    []turnRow
 	before  bool
 	after   bool
-	ahead   []string // inputs of the compared session beyond the last turn
 }
 
 func newTurns() *turnsPane {
@@ -135,7 +134,7 @@ func (p *turnsPane) progress(e event.Event) {
 
 // Take implements Pane.
 func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	w, err, fresh, mine := p.q.take(msg)
+	w, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh || w.session != p.session && err == nil {
 		return mine, nil
 	}

@@ -235,7 +235,7 @@ func (p *validationPane) ask(ctx *Context) tea.Cmd {
 
 // Take implements Pane.
 func (p *validationPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	d, err, fresh, mine := p.q.take(msg)
+	d, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh || err != nil {
 		return mine, failed(err, "read the verdict")
 	}
