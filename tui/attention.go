@@ -60,14 +60,15 @@ func (p *attentionPane) Apply(ctx *Context, c Change) tea.Cmd {
 	if c.Incidents || c.Held {
 		p.merge()
 	}
-	if c.Reload || c.Has(attentive...) || c.Incidents {
+	if c.Reload || c.Has(attentive...) || c.Incidents || c.Running {
 		return p.ask(ctx)
 	}
 	return nil
 }
 
 func (p *attentionPane) ask(ctx *Context) tea.Cmd {
-	return p.q.ask(ctx, waiting)
+	now := Context{Held: ctx.Held, Running: ctx.Running}
+	return p.q.ask(ctx, func(tx *store.Tx) ([]AttentionItem, error) { return waiting(tx, now.Repairs) })
 }
 
 // Take implements Pane.
@@ -248,6 +249,14 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+// episode is the repair under the cursor, "" when it is none.
+func (p *attentionPane) episode() string {
+	if p.cursor >= len(p.items) {
+		return ""
+	}
+	return p.items[p.cursor].EpisodeID
 }
 
 // Mouse implements Pane.

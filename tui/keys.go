@@ -202,6 +202,10 @@ func (a *App) showHeld() {
 // startRepair starts the repair of the episode in scope, held at its first checkpoint.
 func (a *App) startRepair() tea.Cmd {
 	id := a.ctx.Scope.Episode
+	if p, ok := a.panes[PaneAttention].(*attentionPane); ok && a.focus == PaneAttention && p.episode() != "" {
+		id = p.episode()
+		a.ctx.Scope.Episode, a.ctx.Scope.Attempt, a.ctx.Scope.Step = id, 0, 0
+	}
 	if id == "" {
 		return a.say(style.Dim, "no repair is held; r replays the session, a notice then starts one")
 	}
@@ -218,8 +222,6 @@ func (a *App) startRepair() tea.Cmd {
 			return sayMsg{err.Error(), style.Bad}
 		case !ok || e.Status.Success():
 			return sayMsg{"episode " + id + " has ended: nothing is held; [ and ] go through its steps", style.Dim}
-		case e.Status == episode.Running:
-			return sayMsg{"the repair is running", style.Dim}
 		}
 		if err := conductor.Repair(id); err != nil {
 			return sayMsg{err.Error(), style.Bad}

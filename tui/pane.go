@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine"
+	"vise/engine/episode"
 	"vise/engine/event"
 	"vise/store"
 	"vise/tui/action"
@@ -94,6 +95,20 @@ type Context struct {
 	Incidents []Incident
 	// Running names what the conductor is doing: "" when nothing.
 	Running Activity
+}
+
+// Repairs reports whether this process is repairing the episode. The store's word
+// alone does not count: a process that was killed leaves episodes that say "running".
+func (c *Context) Repairs(e episode.Episode) bool {
+	switch {
+	case e.Status != episode.Running:
+		return false
+	case c.Held != nil && c.Held.EpisodeID == e.ID:
+		return true
+	case c.Running.Kind == Repairing:
+		return c.Running.Episode == e.ID
+	}
+	return c.Running.Kind != Idle
 }
 
 // Scope is what the person is looking at. Panes assign to its fields; App tells

@@ -31,6 +31,7 @@ type repairPane struct {
 	open    bool // the prompt of the selected step is unfolded
 	body    *vtext.Text
 	at      map[[2]int]int // first line of a step in the body
+	here    bool // the episode is being repaired by this process, as of the last read
 	ticking bool
 	heldFor time.Duration // of the run under way; the clock of a run stands still meanwhile
 	heldAt  time.Time
@@ -85,6 +86,9 @@ func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
 		dirty = true
 	}
 	again := c.Reload
+	if c.Running {
+		again = true // it begins, or whatever ran has ended
+	}
 	if c.Scope {
 		again = p.follow(ctx, c.Old) || again
 		dirty = true
@@ -229,6 +233,7 @@ func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 	}
 	p.data = d
+	p.here = d.found && ctx.Repairs(d.episode)
 	for _, s := range d.steps {
 		if s.Attempt == p.live.attempt && s.Turn >= p.live.turn {
 			p.live = liveStep{} // what streamed is stored now
@@ -240,7 +245,7 @@ func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 
 // running reports that the clock of the episode goes.
 func (p *repairPane) running() bool {
-	return p.data.found && p.data.episode.Status == episode.Running && p.held == nil
+	return p.data.found && p.here && p.held == nil
 }
 
 // tick keeps the elapsed time going, only while there is something to count.

@@ -17,6 +17,8 @@ func (p *repairPane) head() string {
 	switch {
 	case p.held != nil && p.held.EpisodeID == e.ID:
 		mark, word, role = g.Held, "held "+strings.ReplaceAll(string(p.held.Point), "_", " "), style.Warn
+	case e.Status == episode.Running && !p.here:
+		mark, word, role = g.Fail, "interrupted, s starts it again", style.Warn
 	case e.Status == episode.Running:
 		mark, word, role = g.Busy, "running", style.Info
 	case e.Status == episode.Open:
@@ -99,7 +101,7 @@ func cost(u trace.Usage, known bool) string {
 func (p *repairPane) clock() (time.Duration, bool) {
 	e := p.data.episode
 	steps := p.data.steps
-	if e.Status != episode.Running {
+	if e.Status != episode.Running || !p.here {
 		var d time.Duration
 		for _, s := range steps {
 			if s.Attempt == e.Attempts {

@@ -165,7 +165,7 @@ func (p *repairPane) callRow(s episode.Step, c episode.Call, took string, select
 		words, role, took = p.st().Glyphs.Held+" nothing acknowledged yet", style.Warn, ""
 	case p.heldCall(s, c):
 		words, role, took = p.st().Glyphs.Held+" not executed yet", style.Warn, ""
-	case !c.Ran && p.data.episode.Status == episode.Running:
+	case !c.Ran && p.here:
 		words, role = "waits", style.Faint
 	}
 	right := p.st().Width(words) + 1

@@ -12,8 +12,9 @@ import (
 	"vise/store"
 )
 
-// waiting reads everything stored that waits for a person.
-func waiting(tx *store.Tx) (out []AttentionItem, err error) {
+// waiting reads everything stored that waits for a person; running tells which
+// episodes do not because they are being repaired.
+func waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionItem, err error) {
 	var paused struct {
 		NoticeID string `json:"notice_id"`
 		At       string `json:"at"`
@@ -36,7 +37,7 @@ func waiting(tx *store.Tx) (out []AttentionItem, err error) {
 	if out, err = humans(tx, out); err != nil {
 		return nil, err
 	}
-	if out, err = stuck(tx, out); err != nil {
+	if out, err = stuck(tx, out, running); err != nil {
 		return nil, err
 	}
 	damaged, err := tx.Quarantine()
@@ -81,14 +82,17 @@ func humans(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 	return out, nil
 }
 
-// stuck adds the episodes that failed.
-func stuck(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+// stuck adds the episodes that failed or were cut off.
+func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool) ([]AttentionItem, error) {
 	list, err := tx.Episodes(store.Window{Limit: 200})
 	if err != nil {
 		return nil, err
 	}
 	n := 0
 	for _, e := range list {
+		if running(e) {
+			continue
+		}
 		var x AttentionItem
 		why := ""
 		if e.Result != nil {
@@ -100,11 +104,22 @@ func stuck(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 		if why != "" {
 			why = ": " + why
 		}
-		switch e.Status {
-		case episode.Dead:
+		cut := e.Result != nil && e.Result.ErrorCategory == "interrupted" || e.Status == episode.Running
+		switch {
+		case cut && !e.Status.Success():
+			pending, err := anyPending(tx, e.NoticeIDs)
+			if err != nil {
+				return nil, err
+			}
+			if !pending {
+				continue
+			}
+			x = AttentionItem{Kind: "failed", Text: "repair " + tag(e.ID) + " was interrupted: the process that ran it ended before it did",
+				Do: "enter shows its steps; s starts it again"}
+		case e.Status == episode.Dead:
 			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%s failed %s and is given up%s", tag(e.ID), count(e.Attempts, "time"), why),
 				Do: "enter shows its steps; s tries it once more"}
-		case episode.Failed, episode.TimedOut, episode.Cancelled:
+		case e.Status == episode.Failed || e.Status == episode.TimedOut || e.Status == episode.Cancelled:
 			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("repair %s %s%s", tag(e.ID), strings.ReplaceAll(string(e.Status), "_", " "), why),
 				Do: "enter shows its steps; s tries it again"}
 		default:
@@ -117,6 +132,17 @@ func stuck(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 		out = append(out, x)
 	}
 	return out, nil
+}
+
+// anyPending reports whether one of the notices still waits for a repair.
+func anyPending(tx *store.Tx, ids []string) (bool, error) {
+	for _, id := range ids {
+		n, ok, err := tx.Notice(id)
+		if err != nil || ok && n.Status == notice.Pending {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // undecided adds the candidates that evidence has not judged.

@@ -1,0 +1,76 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"vise/engine/trace"
+	"vise/store"
+)
+
+// many is a bench over more sessions than a page holds; s-0000 is the oldest.
+func many(t *testing.T, n int) *bench {
+	d := newDesk(t, false)
+	if err := d.store.Update(t.Context(), func(tx *store.Tx) error {
+		for i := range n {
+			s := trace.Session{ID: fmt.Sprintf("s-%04d", i), Origin: trace.Recorded, Started: noon.Add(time.Duration(i) * time.Minute)}
+			if err := tx.PutSession(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return newBench(t, d, 140, 40)
+}
+
+// The ends of the list are those of the store, and a search finds what is not loaded.
+func TestSessionsBeyondThePage(t *testing.T) {
+	b := many(t, 700)
+	at := func(want string) {
+		t.Helper()
+		if got := b.app.ctx.Scope.Session; got != want {
+			t.Fatalf("session %s is selected, want %s", got, want)
+		}
+	}
+	at("s-0699")
+	b.press("G")
+	at("s-0000")
+	b.press("g")
+	at("s-0699")
+	b.press("/", "s", "-", "0", "0", "1")
+	at("s-0019")
+	if bar := strings.Join(b.frame(), "\n"); !strings.Contains(bar, "10 matches") {
+		t.Errorf("the search does not say how many there are:\n%s", bar)
+	}
+	b.press("enter", "n")
+	at("s-0018")
+	b.press("esc", "/", "n", "o", "n", "e")
+	if bar := strings.Join(b.frame(), "\n"); !strings.Contains(bar, "0 matches") {
+		t.Errorf("a search without a match:\n%s", bar)
+	}
+	b.press("esc", "G", "/", "0", "6", "9", "9")
+	at("s-0699")
+}
+
+// Only the run that is going on is marked as running, whatever is selected.
+func TestRunningIsTheRun(t *testing.T) {
+	b := newBench(t, newDesk(t, false), 140, 40)
+	p := b.app.panes[PaneSessions].(*sessionsPane)
+	p.ctx.Running = Activity{Kind: Replaying, Session: "torn-blanket", Since: noon}
+	run := trace.Session{ID: "run-1", Origin: trace.Live, ReplayOf: "torn-blanket", Started: noon.Add(time.Second)}
+	old := run
+	old.ID, old.Started = "run-0", noon.Add(-time.Hour)
+	for _, x := range []struct {
+		s    trace.Session
+		want bool
+	}{{run, true}, {old, false}, {trace.Session{ID: "torn-blanket", Origin: trace.Recorded}, false}} {
+		p.ctx.Scope.Session = x.s.ID
+		if got := p.running(sessionRow{Session: x.s}); got != x.want {
+			t.Errorf("%s runs: %v, want %v", x.s.ID, got, x.want)
+		}
+	}
+}
