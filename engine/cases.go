@@ -73,6 +73,9 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 	if !slices.ContainsFunc(turns, func(t store.TurnHead) bool { return t.Index == turn }) {
 		return fail(fmt.Errorf("it has no turn %d; vise sessions show %s lists them", turn, session))
 	}
+	if i := slices.IndexFunc(turns, func(t store.TurnHead) bool { return t.Index <= turn && t.CutShort() }); i >= 0 {
+		return fail(fmt.Errorf("turn %d was cut short (%s): there is nothing to protect", turns[i].Index, turns[i].StopReason))
+	}
 	baseline, err := h.baseline(ctx, head, turn)
 	if err != nil {
 		return fail(err)

@@ -117,6 +117,10 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 			EnvWait: o.Config.Validate.EnvWait, RoundBudget: o.Config.Validate.RoundBudget, Seed: o.Config.Validate.Seed,
 		},
 	}
+	if err := h.closeInterrupted(ctx); err != nil {
+		h.stop(ErrClosed)
+		return nil, err
+	}
 	if o.Artifacts != "" {
 		h.work.Add(1)
 		h.render = o.Bus.Subscribe(256)

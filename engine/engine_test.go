@@ -451,6 +451,61 @@ func TestLiveTurnsAreMasked(t *testing.T) {
 	}
 }
 
+// TestATurnCutShortIsNoSuccess: what a cancelled or killed agent had said is not
+// scored, raises nothing and cannot be protected.
+func TestATurnCutShortIsNoSuccess(t *testing.T) {
+	p := open(t, nil)
+	p.begin("s", trace.Live)
+	cut := good("s", 0)
+	cut.StopReason = "cancelled"
+	p.end(cut)
+	p.view(func(tx *store.Tx) error {
+		if _, ok, err := tx.Report("s", 0); ok || err != nil {
+			t.Errorf("scored: %v, %v", ok, err)
+		}
+		return nil
+	})
+	if p.count(event.Skip) != 1 {
+		t.Error("the journal does not say that it was left out")
+	}
+	if _, err := p.ProtectCase(t.Context(), "s", 0); err == nil || !strings.Contains(err.Error(), "cut short") {
+		t.Errorf("protected: %v", err)
+	}
+	p.end(good("s", 1))
+	p.view(func(tx *store.Tx) error {
+		if _, ok, err := tx.Report("s", 1); !ok || err != nil {
+			t.Errorf("the next turn is not scored: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestAnInterruptedRepairIsClosedAtTheNextStart: nobody runs it any more, so it must
+// not read as running, and its notices can be repaired again.
+func TestAnInterruptedRepairIsClosedAtTheNextStart(t *testing.T) {
+	p := open(t, nil)
+	p.begin("s", trace.Live)
+	p.end(bad("s", 0))
+	n := p.notices()[0]
+	e := episode.Episode{ID: "e-000000000001", SessionID: "s", NoticeIDs: []string{n.ID}, Attempts: 1, Status: episode.Running, CreatedAt: n.CreatedAt}
+	if err := p.store.Update(t.Context(), func(tx *store.Tx) error { return tx.PutEpisode(e) }); err != nil {
+		t.Fatal(err)
+	}
+	o := engine.Options{Config: p.cfg, Store: p.store}
+	builtin(t)(p.cfg, &o)
+	p.start(o)
+	p.view(func(tx *store.Tx) error {
+		got, _, err := tx.Episode(e.ID)
+		if got.Status != episode.Cancelled || got.Result == nil || got.Result.ErrorCategory != "interrupted" {
+			t.Errorf("episode: %+v", got)
+		}
+		return err
+	})
+	if s := p.settle("s"); s.Repair == nil || s.Repair.Status != episode.CandidateAdded {
+		t.Errorf("not repaired again: %+v", s.Repair)
+	}
+}
+
 func TestProtectACase(t *testing.T) {
 	p := open(t, nil)
 	p.begin("s", trace.Live)

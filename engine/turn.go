@@ -16,6 +16,10 @@ import (
 	"vise/store"
 )
 
+// skipCut is why a turn that was cut short is not scored: what a cancelled or killed
+// agent had said until then is neither a success nor a failure of its own.
+const skipCut = "cut_short"
+
 const breakerName = "breaker"
 
 // ladder is the tier ladder of the configuration. With the offline evaluator
@@ -41,7 +45,10 @@ func (h *Harness) notices() notice.Config {
 // evaluate scores one turn and stores everything that follows from it in one
 // transaction: scores, gate, dedup and breaker, notice, case, trials.
 func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionState, l *lane) (err error) {
-	skip, journal := h.admit(&state)
+	skip, journal := skipCut, true
+	if !turn.CutShort() {
+		skip, journal = h.admit(&state)
+	}
 	defer func() {
 		if err != nil && skip == "" {
 			h.dismiss()
@@ -58,7 +65,7 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 				return err
 			}
 			return tx.Emit(event.Event{Type: event.Skip, SessionID: head.ID, TurnIndex: event.Turn(turn.Index),
-				Data: map[string]any{"what": "evaluation", "reason": skip}})
+				Data: map[string]any{"what": "evaluation", "reason": skip, "stop_reason": turn.StopReason}})
 		})
 	}
 	all, err := h.fold(l, head, turn)

@@ -158,6 +158,9 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	for i, input := range p.inputs {
 		turn, perr := session.Prompt(ctx, i, input)
 		out.info = session.Info()
+		if perr != nil && !turn.CutShort() {
+			turn.StopReason = infrastructure(ctx, perr)
+		}
 		if perr == nil || len(turn.Spans) > 0 {
 			if err := p.onTurn(turn); err != nil {
 				return out, err

@@ -116,6 +116,17 @@ type Turn struct {
 	Spans      []Span    `json:"spans"`
 }
 
+// CutShort reports that the turn did not end by itself: it was cancelled, ran out
+// of time, or its agent was gone. What it holds says nothing about how the agent
+// would have ended it.
+func (t Turn) CutShort() bool {
+	switch t.StopReason {
+	case "cancelled", "timeout", "idle_timeout", "agent_exited", "line_too_long", "protocol", "refused", "error":
+		return true
+	}
+	return false
+}
+
 // Span is one step of a trace, in the order it happened.
 type Span struct {
 	ID     string `json:"id"`

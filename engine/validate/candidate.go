@@ -182,8 +182,12 @@ func (v *Validator) apply(ctx context.Context, verdict *evidence.Verdict) (appli
 		if verdict.Outcome != evidence.PendingStill {
 			verdict.Applied = true
 		}
-		if err := tx.PutVerdict(*verdict); err != nil {
+		if same, err := unchanged(tx, *verdict); err != nil {
 			return err
+		} else if !same {
+			if err := tx.PutVerdict(*verdict); err != nil {
+				return err
+			}
 		}
 		if err := tx.Emit(event.Event{Type: event.ValidationVerdict, RuleID: r.ID, Data: data}); err != nil {
 			return err
@@ -213,6 +217,26 @@ func (v *Validator) apply(ctx context.Context, verdict *evidence.Verdict) (appli
 		return false, false, fmt.Errorf("apply verdict on rule %s: %w", verdict.RuleID, err)
 	}
 	return applied, alive, nil
+}
+
+// unchanged reports whether a verdict only repeats that nothing is known yet: it is
+// journalled, but not kept beside the one before.
+func unchanged(tx *store.Tx, v evidence.Verdict) (bool, error) {
+	if v.Outcome != evidence.PendingStill || len(v.Cases) > 0 {
+		return false, nil
+	}
+	before, err := tx.Verdicts(v.RuleID)
+	if err != nil || len(before) == 0 {
+		return false, err
+	}
+	last := before[0]
+	for _, b := range before[1:] {
+		if b.At.After(last.At) {
+			last = b
+		}
+	}
+	return last.Outcome == v.Outcome && last.Validator == v.Validator && last.PendingReason == v.PendingReason &&
+		last.Reason == v.Reason && len(last.Cases) == 0, nil
 }
 
 // deltas is the evidence behind a retirement: case → metric → change.

@@ -7,6 +7,7 @@ package validate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -97,27 +98,39 @@ func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
 	}
 	var round Round
 	for _, id := range queue {
-		if err := ctx.Err(); err != nil {
-			return round, fmt.Errorf("validation round stopped at rule %s: %w", id, context.Cause(ctx))
+		if ctx.Err() != nil {
+			return round, errors.Join(fmt.Errorf("validation round stopped at rule %s: %w", id, context.Cause(ctx)), v.end(ctx, round))
 		}
 		allow := deadline.IsZero() || v.Store.Now().Before(deadline)
 		if !allow {
 			round.BudgetExhausted = true
 		}
 		if err := v.candidate(ctx, id, allow, &round); err != nil {
+			if ctx.Err() != nil {
+				err = errors.Join(err, v.end(ctx, round))
+			}
 			return round, err
 		}
 	}
-	err = v.Store.Update(ctx, func(tx *store.Tx) error {
-		return tx.Emit(event.Event{Type: event.ValidationRoundEnded, Data: map[string]any{
-			"decided": round.Promoted + round.Retired, "pending": round.Pending, "promoted": round.Promoted,
-			"retired": round.Retired, "budget_exhausted": round.BudgetExhausted,
-		}})
-	})
-	if err != nil {
-		return round, fmt.Errorf("end validation round: %w", err)
+	return round, v.end(ctx, round)
+}
+
+// end journals the end of a round, also of one that was cancelled: its context has
+// ended then, its story has not.
+func (v *Validator) end(ctx context.Context, round Round) error {
+	data := map[string]any{
+		"decided": round.Promoted + round.Retired, "pending": round.Pending, "promoted": round.Promoted,
+		"retired": round.Retired, "budget_exhausted": round.BudgetExhausted,
 	}
-	return round, nil
+	if ctx.Err() != nil {
+		data["cancelled"] = true
+	}
+	if err := v.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return tx.Emit(event.Event{Type: event.ValidationRoundEnded, Data: data})
+	}); err != nil {
+		return fmt.Errorf("end validation round: %w", err)
+	}
+	return nil
 }
 
 // UntilIdle runs rounds until one makes no progress: no verdict was applied and

@@ -224,6 +224,10 @@ func (w *world) events(after uint64) []any {
 				x["pending_reason"] = e.Data["pending_reason"]
 			case event.Skip:
 				continue // ours: a candidate that could not be tested
+			case event.ValidationRoundEnded:
+				if e.Data["cancelled"] == true {
+					continue // ours: the reference's round goes on detached, ours ends and says so
+				}
 			}
 			out = append(out, x)
 		}

@@ -115,7 +115,7 @@ func (a *app) printRule(r rule.Rule, verdicts []evidence.Verdict) {
 		a.out.printf("%s: %s", r.Status, show(r.Reason, 400))
 	}
 	if t := r.Trial; t != nil {
-		a.out.printf("forward trial: %d sessions observed, %d breached; baseline %d of %d; %d replay attempts",
+		a.out.printf("forward trial: %d sessions observed, %d breached; baseline %d of %d; %d inconclusive replays",
 			len(t.ObservedSessions), len(t.BreachedSessions), t.BaselineBreachedSessions, t.BaselineSessions, t.ReplayAttempts)
 	}
 	for _, v := range verdicts {

@@ -209,6 +209,10 @@ func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
 			a.out.printf("  %-8s %s %s", strings.ToLower(string(s.Kind)), show(s.Name, 60), text(s.Output))
 		}
 	}
+	if t.CutShort() {
+		a.out.printf("  cut off  %s: not scored", show(t.StopReason, 60))
+		return
+	}
 	if r == nil {
 		a.out.printf("  scores   not scored yet")
 		return
