@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"fmt"
-
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
@@ -55,23 +53,53 @@ func (a *App) searchKey(k tea.KeyPressMsg) tea.Cmd {
 	}
 	var cmd tea.Cmd
 	a.search.input, cmd = a.search.input.Update(k)
-	a.find()
-	return cmd
+	return tea.Batch(cmd, a.find())
 }
 
 func (a *App) searchPaste(m tea.PasteMsg) tea.Cmd {
 	var cmd tea.Cmd
 	a.search.input, cmd = a.search.input.Update(m)
-	a.find()
-	return cmd
+	return tea.Batch(cmd, a.find())
 }
 
-// find searches anew; it is incremental over what is loaded.
-func (a *App) find() {
+// farSearcher is a Searcher over a window of a longer list. It says itself what was
+// found, since that is not all there is.
+type farSearcher interface {
+	Searcher
+	// SearchFar looks beyond what is loaded for what Search was told: for the first
+	// match (0) when none is loaded, for the next (1) or the previous (-1).
+	SearchFar(ctx *Context, dir int) tea.Cmd
+	// Found is how many matches there are, and where they were looked for.
+	Found() string
+}
+
+// find searches anew: what is loaded at once, what is not in a command.
+func (a *App) find() tea.Cmd {
 	a.follow = false
-	if p, ok := a.panes[a.search.pane].(Searcher); ok {
-		a.search.total = p.Search(a.ctx, a.search.input.Value())
+	p, ok := a.panes[a.search.pane].(Searcher)
+	if !ok {
+		return nil
 	}
+	a.search.total = p.Search(a.ctx, a.search.input.Value())
+	if far, ok := p.(farSearcher); ok {
+		return far.SearchFar(a.ctx, 0)
+	}
+	return nil
+}
+
+// found says how much the search has brought.
+func (a *App) found() string {
+	if far, ok := a.panes[a.search.pane].(farSearcher); ok {
+		return far.Found()
+	}
+	return matchCount(a.search.total)
+}
+
+func matchCount(n int) string {
+	if n == 1 {
+		return "1 match"
+	}
+	return itoa(n) + " matches"
 }
 
 func (a *App) nextMatch(dir int) tea.Cmd {
@@ -91,12 +119,10 @@ func (a *App) searchRow(r *style.Row) string {
 		before := string([]rune(value)[:a.search.input.Position()])
 		a.cursorAt = tea.NewCursor(min(a.w-1, at+s.Width(s.Clean(before))), a.h-1)
 	}
-	hint := fmt.Sprintf("  %s   enter keep  esc end", count(a.search.total, "match"))
+	keys := "enter keep  esc end"
 	if !a.search.typing {
-		hint = fmt.Sprintf("  %s   n N next/previous  esc end", count(a.search.total, "match"))
+		keys = "n N next/previous  esc end"
 	}
-	if a.search.total != 1 {
-		hint = "  " + itoa(a.search.total) + " matches" + hint[len("  "+count(a.search.total, "match")):]
-	}
+	hint := "  " + a.found() + "   " + keys
 	return r.Put(style.Dim, hint).String()
 }

@@ -50,7 +50,7 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 		state, stateRole = g.Fail, style.Warn
 	case it.Worst != nil:
 		state, stateRole = g.Pass, style.Good
-	case p.running(it.ID):
+	case p.running(it):
 		state, stateRole = g.Busy, style.Info
 	}
 	const tail = 11 // turns, mark and score
@@ -70,8 +70,10 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	return r.String()
 }
 
-func (p *sessionsPane) running(id string) bool {
-	return p.ctx.Running.Kind == Replaying && p.ctx.Scope.Session == id
+// running reports whether the session is the run of the agent that is going on.
+func (p *sessionsPane) running(it sessionRow) bool {
+	now := p.ctx.Running
+	return now.Kind == Replaying && it.ReplayOf == now.Session && it.Origin != trace.Recorded && !it.Started.Before(now.Since)
 }
 
 // scoreText is a score as a table shows it; a dash when there is none: no information

@@ -33,6 +33,10 @@ type sessionsPane struct {
 	asking bool                  // more is under way
 	wanted string                // select it when it comes
 	find   string
+	jump   query[sessionsJump] // a page from elsewhere
+	stop   func()              // ends the search of the store that is under way
+	total  int                 // matches in the store, -1 = not known
+	whole  bool                // total counts every session
 	err    error
 }
 
@@ -50,6 +54,8 @@ func newSessions() *sessionsPane {
 		list:  vlist.New(func(r sessionRow) string { return r.ID }),
 		first: query[sessionsWindow]{pane: PaneSessions, name: "first"},
 		more:  query[sessionsWindow]{pane: PaneSessions, name: "more"},
+		jump:  query[sessionsJump]{pane: PaneSessions, name: "jump"},
+		total: -1,
 	}
 }
 
@@ -167,6 +173,16 @@ func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 		return true, p.load(ctx)
 	}
+	if j, fresh, mine, err := p.jump.take(msg); mine {
+		if !fresh {
+			return true, nil
+		}
+		p.stop = nil
+		if err != nil {
+			return true, failed(err, "look through the sessions")
+		}
+		return true, p.landed(ctx, j)
+	}
 	w, fresh, mine, err := p.more.take(msg)
 	if !mine {
 		return false, nil
@@ -250,6 +266,14 @@ func (p *sessionsPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		return nil, p.problem(ctx, id == action.NextProblem)
 	case action.Protect:
 		return protect(ctx, ctx.Scope.Session, NoTurn), true
+	case action.Home:
+		if ends(p.list, placeHome) {
+			return p.leap(ctx, placeHome), true
+		}
+	case action.End:
+		if ends(p.list, placeEnd) {
+			return p.leap(ctx, placeEnd), true
+		}
 	}
 	if !moveList(p.list, id) {
 		return nil, false
@@ -300,7 +324,8 @@ func (p *sessionsPane) seek(ctx *Context, forward bool, ok func(sessionRow) bool
 
 // Search marks sessions whose name holds the text.
 func (p *sessionsPane) Search(ctx *Context, q string) int {
-	p.find = strings.ToLower(q)
+	p.find, p.total = strings.ToLower(q), -1
+	p.stopSeeking()
 	p.bump()
 	if q == "" {
 		return 0
@@ -314,12 +339,10 @@ func (p *sessionsPane) Search(ctx *Context, q string) int {
 
 // NextMatch goes on to the next session that matches.
 func (p *sessionsPane) NextMatch(ctx *Context, dir int) tea.Cmd {
-	p.seek(ctx, dir > 0, p.match)
+	if !p.seek(ctx, dir > 0, p.match) {
+		return p.SearchFar(ctx, dir)
+	}
 	return p.load(ctx)
-}
-
-func (p *sessionsPane) match(r sessionRow) bool {
-	return p.find != "" && strings.Contains(strings.ToLower(r.ID+" "+r.Title+" "+r.ReplayOf), p.find)
 }
 
 // Mouse selects and scrolls.
