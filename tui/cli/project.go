@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"vise/replay/driver"
 	"vise/replay/ruleserver"
 	"vise/store"
+	"vise/themes"
 )
 
 // path resolves an argument against the working directory.
@@ -64,7 +66,32 @@ func (a *app) load() (*config.Config, config.Origins, error) {
 }
 
 func (a *app) loadFile(file string) (*config.Config, config.Origins, error) {
-	return config.Load(config.LoadOptions{UserFile: config.UserFile(a.env), ProjectFile: file, Environ: a.env})
+	cfg, origins, err := config.Load(config.LoadOptions{UserFile: config.UserFile(a.env), ProjectFile: file, Environ: a.env})
+	if err != nil {
+		return nil, origins, err
+	}
+	return cfg, origins, a.checkTheme(cfg, origins)
+}
+
+// checkTheme refuses a theme that does not exist: which ones do, the configuration
+// itself cannot know.
+func (a *app) checkTheme(cfg *config.Config, origins config.Origins) error {
+	if cfg.UI.Theme == "auto" {
+		return nil
+	}
+	list, err := themes.All(a.screen("", cfg).ThemeDir)
+	if err != nil {
+		return fmt.Errorf("read themes: %w", err)
+	}
+	names := []string{"auto"}
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	if slices.Contains(names, cfg.UI.Theme) {
+		return nil
+	}
+	where, _ := origins.Of("ui.theme")
+	return fmt.Errorf("configuration: %s: ui.theme: there is no theme %q; use one of %s", where.Origin, cfg.UI.Theme, strings.Join(names, ", "))
 }
 
 // getenv returns a variable of this invocation's environment; the last setting wins.
