@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/episode"
+	"vise/engine/rule"
 	"vise/store"
 	"vise/tui/action"
 	"vise/tui/style"
@@ -252,6 +253,9 @@ func (a *App) disabled(id action.ID) string {
 		if a.ctx.Scope.Rule == "" {
 			return "no rule is selected; 6 shows the rules"
 		}
+		if why := a.decidedRule(a.ctx.Scope.Rule); why != "" {
+			return why
+		}
 		return run.Busy()
 	case action.Step:
 		if a.ctx.Held == nil && run.Kind != Idle {
@@ -280,6 +284,22 @@ func (a *App) disabled(id action.ID) string {
 		return d.Disabled(a.ctx, id)
 	}
 	return ""
+}
+
+// decidedRule says why a rule is not validated: evidence has judged it already.
+func (a *App) decidedRule(id string) string {
+	p, ok := a.panes[PaneRules].(*rulesPane)
+	if !ok {
+		return ""
+	}
+	switch s := p.status(id); s {
+	case "", rule.Candidate:
+		return ""
+	case rule.Retired:
+		return "rule " + tag(id) + " is retired: U in 6 Rules makes it a candidate again"
+	default:
+		return "rule " + tag(id) + " is " + statusWord(s) + ": only candidates are validated"
+	}
 }
 
 // live reports whether the footer should offer an action now.

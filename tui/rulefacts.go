@@ -70,6 +70,19 @@ func author(name string) string {
 	return name
 }
 
+// status of a rule as far as it is read, "" when it is not.
+func (p *rulesPane) status(id string) rule.Status {
+	if p.shown.found && p.shown.id == id {
+		return p.shown.rule.Status
+	}
+	for _, r := range p.list.Items() {
+		if r.ID == id {
+			return r.Status
+		}
+	}
+	return ""
+}
+
 func statusWord(s rule.Status) string {
 	if s == rule.Candidate {
 		return "provisional"
