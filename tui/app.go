@@ -100,7 +100,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 	}
 	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
 	a.look.options.NoColor, a.look.options.ASCII = cfg.noColor(), cfg.ascii()
-	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Now: cfg.Now,
+	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Now: cfg.Now, NoAgent: cfg.Replay == nil,
 		Scope: &Scope{Session: cfg.Session, Turn: NoTurn}}
 	a.last = *a.ctx.Scope
 	a.restyle()

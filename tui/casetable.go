@@ -251,13 +251,20 @@ func (p *validationPane) foot() []string {
 		if p.live.validator == "forward_trial" {
 			what = "weak: breaches of live sessions before and after the rule"
 		}
+		if p.ctx.NoAgent {
+			what = noAgent
+		}
 		say("evidence", style.Text, what)
 		say("verdict", style.Warn, fmt.Sprintf("not yet: %d of %d cases replayed; x stops", done, len(p.live.planned)))
 		return rows
 	}
 	if p.data.decided {
 		v := p.data.verdict
-		say("evidence", style.Text, evidenceWords(v))
+		worth := evidenceWords(v, p.data.rule.Trial)
+		if p.ctx.NoAgent && v.Outcome == evidence.PendingStill {
+			worth = noAgent + "; " + worth
+		}
+		say("evidence", style.Text, worth)
 		mark := p.st().Glyphs.Neutral
 		switch v.Outcome {
 		case evidence.Promote:
@@ -267,7 +274,7 @@ func (p *validationPane) foot() []string {
 		}
 		say("verdict", outcomeRole(v.Outcome), mark+" "+verdictWords(v))
 	}
-	return rows
+	return append(rows, p.stopped()...)
 }
 
 // Rows implements Pane.

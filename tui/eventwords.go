@@ -97,6 +97,9 @@ func eventWords(e event.Event) string {
 	case event.ValidationVerdict:
 		return about(tag(e.RuleID), outcomeWord(evidence.Outcome(d.text("outcome"))), d.text("reason"))
 	case event.ValidationRoundEnded:
+		if d["cancelled"] == true {
+			return "stopped: " + d.int("promoted") + " promoted, " + d.int("retired") + " retired"
+		}
 		return d.int("promoted") + " promoted, " + d.int("retired") + " retired, " + d.int("pending") + " pending"
 	}
 	words := []string{place, tag(e.NoticeID), tag(e.EpisodeID), tag(e.RuleID), tag(e.CaseID)}

@@ -173,6 +173,9 @@ func (a *App) run(id action.ID) tea.Cmd {
 	if err != nil {
 		return a.say(style.Bad, err.Error())
 	}
+	if a.ctx.NoAgent && (id == action.Validate || id == action.ValidateOne) {
+		return a.say(style.Warn, noAgent)
+	}
 	return nil
 }
 

@@ -95,6 +95,8 @@ type Context struct {
 	Incidents []Incident
 	// Running names what the conductor is doing: "" when nothing.
 	Running Activity
+	// NoAgent: none is configured, so nothing can be replayed.
+	NoAgent bool
 }
 
 // Repairs reports whether this process is repairing the episode. The store's word

@@ -31,7 +31,7 @@ type repairPane struct {
 	open    bool // the prompt of the selected step is unfolded
 	body    *vtext.Text
 	at      map[[2]int]int // first line of a step in the body
-	here    bool // the episode is being repaired by this process, as of the last read
+	here    bool           // the episode is being repaired by this process, as of the last read
 	ticking bool
 	heldFor time.Duration // of the run under way; the clock of a run stands still meanwhile
 	heldAt  time.Time

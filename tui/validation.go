@@ -9,7 +9,6 @@ import (
 	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/rule"
-	"vise/store"
 	"vise/tui/action"
 	"vise/tui/style"
 	"vise/tui/vtext"
@@ -28,22 +27,6 @@ type validationPane struct {
 	body  *vtext.Text
 	past  int // cursor in the past verdicts
 	asked string
-}
-
-// validationData is a verdict of a rule with its cases.
-type validationData struct {
-	rule    rule.Rule
-	found   bool
-	verdict evidence.Verdict
-	decided bool
-	cases   map[string]evidence.Case
-	past    []pastVerdict // newest first
-	live    bool          // read for the trial that is running
-}
-
-// pastVerdict is a verdict as the journal tells of it.
-type pastVerdict struct {
-	id, rule, outcome, reason, at string
 }
 
 // liveTrial is the validation of one candidate while it runs.
@@ -168,71 +151,6 @@ func (p *validationPane) take(e event.Event) (dirty, again bool) {
 	return false, false
 }
 
-func (p *validationPane) ask(ctx *Context) tea.Cmd {
-	ruleID, verdictID, live := ctx.Scope.Rule, ctx.Scope.Verdict, p.live.rule
-	p.asked = ruleID + "|" + verdictID
-	planned := slices.Clone(p.live.planned)
-	return p.q.ask(ctx, func(tx *store.Tx) (d validationData, err error) {
-		events, err := tx.LastEvents(validationPast, event.ValidationVerdict)
-		if err != nil {
-			return d, err
-		}
-		for _, e := range events {
-			text := func(name string) string { s, _ := e.Data[name].(string); return s }
-			d.past = append(d.past, pastVerdict{id: text("verdict_id"), rule: e.RuleID, outcome: text("outcome"), reason: text("reason"), at: clock(e.At)})
-		}
-		d.live = live != ""
-		switch {
-		case live != "":
-			ruleID = live
-		case verdictID != "":
-			if d.verdict, d.decided, err = tx.Verdict(verdictID); err != nil {
-				return d, err
-			}
-			// A rule that was chosen since wants its own verdict.
-			if d.decided && ruleID != "" && d.verdict.RuleID != ruleID {
-				d.decided = false
-			}
-		}
-		if !d.live && !d.decided && ruleID != "" {
-			list, err := tx.Verdicts(ruleID)
-			if err != nil {
-				return d, err
-			}
-			if n := len(list); n > 0 {
-				d.verdict, d.decided = list[n-1], true
-			}
-		}
-		if !d.live && !d.decided && ruleID == "" && len(d.past) > 0 {
-			if d.verdict, d.decided, err = tx.Verdict(d.past[0].id); err != nil {
-				return d, err
-			}
-		}
-		if d.decided {
-			ruleID = d.verdict.RuleID
-		}
-		if ruleID != "" {
-			if d.rule, d.found, err = tx.Rule(ruleID); err != nil {
-				return d, err
-			}
-		}
-		d.cases = map[string]evidence.Case{}
-		for _, c := range d.verdict.Cases {
-			planned = append(planned, c.CaseID)
-		}
-		for _, id := range planned {
-			c, ok, err := tx.Case(id)
-			if err != nil {
-				return d, err
-			}
-			if ok {
-				d.cases[id] = c
-			}
-		}
-		return d, nil
-	})
-}
-
 // Take implements Pane.
 func (p *validationPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	d, fresh, mine, err := p.q.take(msg)
@@ -329,7 +247,7 @@ func (p *validationPane) Copy() string {
 		return ""
 	}
 	v := p.data.verdict
-	s := fmt.Sprintf("rule %s: %s\n%s\n", v.RuleID, verdictWords(v), evidenceWords(v))
+	s := fmt.Sprintf("rule %s: %s\n%s\n", v.RuleID, verdictWords(v), evidenceWords(v, p.data.rule.Trial))
 	for _, c := range v.Cases {
 		word, _ := caseWord(c.Status)
 		s += fmt.Sprintf("%s %s %s", c.CaseID, c.Kind, word)
@@ -374,7 +292,7 @@ func (p *validationPane) pastTop() int {
 
 func (p *validationPane) draw(*style.Style) []string {
 	if !p.running() && !p.data.decided {
-		return p.empty()
+		return append(p.stopped(), p.empty()...)
 	}
 	foot := p.foot()
 	past := p.pastRows()
@@ -388,6 +306,14 @@ func (p *validationPane) draw(*style.Style) []string {
 		}
 	}
 	return rows
+}
+
+// stopped says that a person ended the last round before it was through.
+func (p *validationPane) stopped() []string {
+	if p.running() || p.data.stopped == "" {
+		return nil
+	}
+	return []string{p.line().Space(1).Put(style.Warn, p.st().Glyphs.Held+" stopped by you at "+p.data.stopped).Put(style.Dim, "; v goes on").String()}
 }
 
 func (p *validationPane) empty() []string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vise/engine/evidence"
+	"vise/engine/rule"
 	"vise/tui/style"
 )
 
@@ -39,8 +40,20 @@ func verdictWords(v evidence.Verdict) string {
 	return s
 }
 
-// evidenceWords says how a verdict was reached, and how much it is worth.
-func evidenceWords(v evidence.Verdict) string {
+// noAgent is how candidates are judged when nothing can be replayed.
+const noAgent = "no agent is configured: the forward trial decides, which is weak"
+
+// share is a part of sessions in words, a dash when there were none.
+func share(rate float64, of int) string {
+	if of == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", 100*rate)
+}
+
+// evidenceWords says how a verdict was reached, and how much it is worth; t is the
+// forward trial of its rule.
+func evidenceWords(v evidence.Verdict, t *rule.Trial) string {
 	parts := []string{}
 	switch {
 	case v.Validator == "forward_trial":
@@ -66,8 +79,8 @@ func evidenceWords(v evidence.Verdict) string {
 	if v.Excluded > 0 {
 		parts = append(parts, fmt.Sprintf("%d left out: infrastructure", v.Excluded))
 	}
-	if v.TrialRate != nil && v.BaselineRate != nil {
-		parts = append(parts, fmt.Sprintf("breached %.0f %% with it, %.0f %% before", 100**v.TrialRate, 100**v.BaselineRate))
+	if v.TrialRate != nil && v.BaselineRate != nil && t != nil {
+		parts = append(parts, fmt.Sprintf("breached %s with it, baseline %s", share(*v.TrialRate, len(t.ObservedSessions)), share(*v.BaselineRate, t.BaselineSessions)))
 	}
 	if v.Attempt > 0 {
 		parts = append(parts, fmt.Sprintf("attempt %d", v.Attempt))
