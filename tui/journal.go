@@ -111,8 +111,8 @@ func (p *journalPane) shows(e event.Event) bool {
 }
 
 func (p *journalPane) add(events []event.Event) {
-	if len(events) == 0 {
-		return
+	if _, gap := p.list.More(); gap || len(events) == 0 {
+		return // what lies between was let go; End reads it again
 	}
 	p.list.Append(events, false)
 	p.changed()
@@ -200,8 +200,8 @@ func (p *journalPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		p.list.Set(w.events, w.before, false)
 		p.last = max(p.last, w.last)
 	case journalSince:
-		p.list.Append(slices.DeleteFunc(w.events, func(e event.Event) bool { return e.Seq <= p.newest() }), false)
 		p.last = max(p.last, w.last)
+		p.add(slices.DeleteFunc(w.events, func(e event.Event) bool { return e.Seq <= p.newest() }))
 	case journalOlder:
 		p.list.Prepend(w.events, w.before)
 	}
@@ -263,6 +263,10 @@ func (p *journalPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 	case action.Home:
 		p.list.Home()
 	case action.End:
+		if ends(p.list, placeEnd) {
+			p.list.Set(nil, false, false) // the end was let go: begin there anew
+			return p.ask(ctx, journalTail), true
+		}
 		p.list.End()
 	case action.Filter, action.Toggle:
 		p.topic = (p.topic + 1) % len(topics)
@@ -332,36 +336,6 @@ func (p *journalPane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
 
 // Thumb is the handle of the scroll bar.
 func (p *journalPane) Thumb() (at, length int) { return p.list.Thumb() }
-
-// Search implements Searcher over the events that are loaded.
-func (p *journalPane) Search(ctx *Context, text string) int {
-	p.find = text
-	p.bump()
-	n := 0
-	for i, e := range p.list.Items() {
-		if matches(eventWords(e)+" "+string(e.Type), text) {
-			if n == 0 {
-				p.list.Select(i)
-			}
-			n++
-		}
-	}
-	p.changed()
-	return n
-}
-
-// NextMatch implements Searcher.
-func (p *journalPane) NextMatch(ctx *Context, dir int) tea.Cmd {
-	items, at := p.list.Items(), p.list.Index()
-	for i := at + dir; i >= 0 && i < len(items); i += dir {
-		if matches(eventWords(items[i])+" "+string(items[i].Type), p.find) {
-			p.list.Select(i)
-			p.changed()
-			return p.older(ctx)
-		}
-	}
-	return nil
-}
 
 // Copy implements Pane: the event as JSON.
 func (p *journalPane) Copy() string {

@@ -36,6 +36,8 @@ type rulesWindow struct {
 	rules []rule.Rule
 	more  bool
 	after string // "" = the first page
+	all   bool   // as many as are ever held, from the first on
+	end   bool   // the cursor goes to the last
 }
 
 type ruleDetail struct {
@@ -86,7 +88,7 @@ func (p *rulesPane) Apply(ctx *Context, c Change) tea.Cmd {
 func (p *rulesPane) ask(ctx *Context, after string) tea.Cmd {
 	limit := rulesPage
 	if after == "" {
-		limit = max(rulesPage, min(p.list.Len(), 2000))
+		limit = max(rulesPage, min(p.list.Len(), rulesHeld))
 	}
 	return p.q.ask(ctx, func(tx *store.Tx) (w rulesWindow, err error) {
 		w.after = after
@@ -179,9 +181,7 @@ func (p *rulesPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	} else {
 		p.list.Append(w.rules, w.more)
 	}
-	if ctx.Scope.Rule != "" {
-		p.list.SelectKey(ctx.Scope.Rule)
-	}
+	p.place(ctx, w)
 	p.layout()
 	if r, ok := p.list.Selected(); ok && p.wanted == "" {
 		return true, p.askDetail(ctx, r.ID)
@@ -200,7 +200,7 @@ func (p *rulesPane) layout() {
 			badge += "+"
 		}
 		if p.shown.found {
-			badge = tag(p.shown.id) + " " + p.st().Glyphs.Dot + " " + statusWord(p.shown.rule.Status) + "   " + badge
+			badge = tag(p.shown.id) + " " + p.st().Glyphs.Dot + " " + string(p.shown.rule.Status) + "   " + badge
 		}
 	}
 	p.label(badge)
@@ -252,7 +252,7 @@ func (p *rulesPane) item(r rule.Rule, selected bool) string {
 	if selected {
 		lead = g.Pointer
 	}
-	row.Put(style.Accent, lead).Cell(statusRole(r.Status), mark+" "+statusWord(r.Status), 14).Cell(style.Text, r.Scope, min(16, max(6, p.w/6))).Space(1)
+	row.Put(style.Accent, lead).Cell(statusRole(r.Status), mark+" "+string(r.Status), 14).Cell(style.Text, r.Scope, min(16, max(6, p.w/6))).Space(1)
 	if p.w >= 90 {
 		row.Cell(style.Dim, r.Metric, 21)
 	}
@@ -282,6 +282,9 @@ func (p *rulesPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 	case action.Home:
 		p.list.Home()
 	case action.End:
+		if ends(p.list, placeEnd) {
+			return p.askAll(ctx, true), true
+		}
 		p.list.End()
 	case action.PageUp, action.PageDown:
 		p.body.Page(map[action.ID]int{action.PageUp: -1, action.PageDown: 1}[id])
@@ -339,35 +342,6 @@ func (p *rulesPane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
 		p.bump()
 	case tea.MouseClickMsg:
 		if p.list.Click(y) || y < p.listRows() {
-			return p.chosen(ctx)
-		}
-	}
-	return nil
-}
-
-// Search implements Searcher over the rules that are loaded.
-func (p *rulesPane) Search(ctx *Context, text string) int {
-	p.find = text
-	p.bump()
-	n := 0
-	for i, r := range p.list.Items() {
-		if matches(r.Text, text) {
-			if n == 0 {
-				p.list.Select(i)
-				ctx.Scope.Rule = r.ID
-			}
-			n++
-		}
-	}
-	return n
-}
-
-// NextMatch implements Searcher.
-func (p *rulesPane) NextMatch(ctx *Context, dir int) tea.Cmd {
-	items := p.list.Items()
-	for i := p.list.Index() + dir; i >= 0 && i < len(items); i += dir {
-		if matches(items[i].Text, p.find) {
-			p.list.Select(i)
 			return p.chosen(ctx)
 		}
 	}

@@ -95,6 +95,14 @@ func (a *App) found() string {
 	return matchCount(a.search.total)
 }
 
+// foundIn says how many matches there are among what is loaded.
+func foundIn(n, loaded int, more bool) string {
+	if more {
+		return itoa(n) + " in the " + itoa(loaded) + " loaded"
+	}
+	return matchCount(n)
+}
+
 func matchCount(n int) string {
 	if n == 1 {
 		return "1 match"

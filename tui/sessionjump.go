@@ -190,10 +190,8 @@ func (p *sessionsPane) Found() string {
 		return matchCount(p.total)
 	case p.total >= 0:
 		return matchCount(p.total) + " in the newest " + itoa(sessionsSought)
-	case before || after:
-		return itoa(p.loadedMatches()) + " in the " + itoa(p.list.Len()) + " loaded"
 	}
-	return matchCount(p.loadedMatches())
+	return foundIn(p.loadedMatches(), p.list.Len(), before || after)
 }
 
 func (p *sessionsPane) match(r sessionRow) bool {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"vise/engine/rule"
 	"vise/engine/trace"
 	"vise/store"
 )
@@ -72,5 +73,63 @@ func TestRunningIsTheRun(t *testing.T) {
 		if got := p.running(sessionRow{Session: x.s}); got != x.want {
 			t.Errorf("%s runs: %v, want %v", x.s.ID, got, x.want)
 		}
+	}
+}
+
+// A long session is searched and ended beyond the turns that are held.
+func TestTurnsBeyondTheWindow(t *testing.T) {
+	d := newDesk(t, false)
+	if err := d.store.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.PutSession(trace.Session{ID: "long", Origin: trace.Recorded, Started: noon})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 900 {
+		staged, err := d.store.StageTurn(t.Context(), trace.Turn{SessionID: "long", Index: i, TraceID: fmt.Sprintf("long.%d", i), Input: fmt.Sprintf("input %d", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.store.Update(t.Context(), func(tx *store.Tx) error { return tx.PutTurn(staged) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := newBench(t, d, 140, 40)
+	at := func(want int) {
+		t.Helper()
+		if got := b.app.ctx.Scope.Turn; got != want {
+			t.Fatalf("turn %d is selected, want %d", got, want)
+		}
+	}
+	b.press("2", "G")
+	at(899)
+	b.press("g")
+	at(0)
+	b.press("/", "t", " ", "7", "5", "5")
+	at(755)
+	b.press("enter", "esc", "g", "/", "t", " ", "0")
+	at(0)
+}
+
+func TestRulesBeyondThePage(t *testing.T) {
+	d := newDesk(t, false)
+	if err := d.store.Update(t.Context(), func(tx *store.Tx) error {
+		for i := range 500 {
+			if err := tx.PutRule(rule.Rule{ID: fmt.Sprintf("r-%04d", i), CreatedAt: fmt.Sprintf("%04d", i), Text: fmt.Sprintf("rule %d", i), Scope: "global", Status: rule.Active}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, d, 140, 40)
+	b.press("6", "/", " ", "7", "7")
+	if got := b.app.ctx.Scope.Rule; got != "r-0077" {
+		t.Errorf("rule %s is selected, want r-0077", got)
+	}
+	b = newBench(t, d, 140, 40)
+	b.press("6", "G")
+	if got := b.app.ctx.Scope.Rule; got != "r-0000" {
+		t.Errorf("rule %s is selected, want the oldest", got)
 	}
 }

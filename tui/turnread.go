@@ -11,16 +11,26 @@ import (
 )
 
 // ask reads the turns around the one in scope.
-func (p *turnsPane) ask(ctx *Context) tea.Cmd {
+func (p *turnsPane) ask(ctx *Context) tea.Cmd { return p.askAt(ctx, placeKey) }
+
+// askAt reads the turns around the one in scope, or those at an end of the session.
+func (p *turnsPane) askAt(ctx *Context, to place) tea.Cmd {
 	session, compare, turn := p.session, p.compare, ctx.Scope.Turn
 	if session == "" {
 		p.q.drop()
 		return nil
 	}
 	return p.q.ask(ctx, func(tx *store.Tx) (w turnsWindow, err error) {
-		w.session = session
+		w.session, w.to = session, to
 		from := 0
-		if turn > turnsPage/2 {
+		switch {
+		case to == placeEnd:
+			head, _, err := tx.Session(session)
+			if err != nil {
+				return w, err
+			}
+			from = max(0, head.Counts.Turns-turnsPage)
+		case to == placeKey && turn > turnsPage/2:
 			from = turn - turnsPage/2
 		}
 		heads, err := tx.TurnHeads(session, from, turnsPage+1)

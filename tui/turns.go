@@ -2,7 +2,6 @@ package tui
 
 import (
 	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -40,10 +39,12 @@ type turnsPane struct {
 	compare string
 	err     error
 	find    string
+	sought  query[int] // the turn beyond the window that matches
 }
 
 type turnsWindow struct {
 	session string
+	to      place // where the cursor goes: placeKey = where the scope is
 	rows    []turnRow
 	before  bool
 	after   bool
@@ -51,9 +52,10 @@ type turnsWindow struct {
 
 func newTurns() *turnsPane {
 	return &turnsPane{
-		sheet: newSheet(PaneTurns, "Turns"),
-		list:  vlist.New(func(r turnRow) string { return strconv.Itoa(r.Index) }),
-		q:     query[turnsWindow]{pane: PaneTurns, name: "turns"},
+		sheet:  newSheet(PaneTurns, "Turns"),
+		list:   vlist.New(func(r turnRow) string { return strconv.Itoa(r.Index) }),
+		q:      query[turnsWindow]{pane: PaneTurns, name: "turns"},
+		sought: query[int]{pane: PaneTurns, name: "sought"},
 	}
 }
 
@@ -71,6 +73,7 @@ func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	if s.Session != p.session || s.Compare != p.compare {
 		if s.Session != p.session {
 			p.list.Set(nil, false, false)
+			p.sought.drop()
 		}
 		p.session, p.compare = s.Session, s.Compare
 		p.retitle()
@@ -134,6 +137,12 @@ func (p *turnsPane) progress(e event.Event) {
 
 // Take implements Pane.
 func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	if i, fresh, mine, err := p.sought.take(msg); mine {
+		if fresh && err == nil && i != NoTurn && ctx.Scope.Session == p.session {
+			ctx.Scope.Turn, ctx.Scope.Span = i, "" // the window follows the scope
+		}
+		return true, failed(err, "look through the turns")
+	}
 	w, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh || w.session != p.session && err == nil {
 		return mine, nil
@@ -150,7 +159,16 @@ func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 	}
 	p.list.Set(rows, w.before, w.after)
-	p.settle(ctx)
+	switch w.to {
+	case placeHome:
+		p.list.Home()
+		p.choose(ctx)
+	case placeEnd:
+		p.list.End()
+		p.choose(ctx)
+	default:
+		p.settle(ctx)
+	}
 	return true, nil
 }
 
@@ -214,6 +232,14 @@ func (p *turnsPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		return nil, ok
 	case action.Protect:
 		return protect(ctx, p.session, ctx.Scope.Turn), true
+	case action.Home:
+		if ends(p.list, placeHome) {
+			return p.askAt(ctx, placeHome), true
+		}
+	case action.End:
+		if ends(p.list, placeEnd) {
+			return p.askAt(ctx, placeEnd), true
+		}
 	}
 	if !moveList(p.list, id) {
 		return nil, false
@@ -228,27 +254,6 @@ func (p *turnsPane) seek(ctx *Context, forward bool, ok func(turnRow) bool) bool
 	p.bump()
 	p.choose(ctx)
 	return true
-}
-
-// Search implements Searcher: over what the user said.
-func (p *turnsPane) Search(ctx *Context, q string) int {
-	p.find = strings.ToLower(q)
-	p.bump()
-	n, moved := p.list.Find(p.match)
-	if moved {
-		p.choose(ctx)
-	}
-	return n
-}
-
-// NextMatch implements Searcher.
-func (p *turnsPane) NextMatch(ctx *Context, dir int) tea.Cmd {
-	p.seek(ctx, dir > 0, p.match)
-	return nil
-}
-
-func (p *turnsPane) match(r turnRow) bool {
-	return p.find != "" && strings.Contains(strings.ToLower(r.Input), p.find)
 }
 
 // Mouse implements Pane.
