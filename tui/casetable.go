@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -124,10 +125,7 @@ func (p *validationPane) caseRows(x liveCase) []string {
 	if known, ok := p.data.cases[c.CaseID]; ok && w.name > 14 {
 		name += " " + tag(known.SessionID) + "/" + turnName(known.TurnIndex)
 	}
-	kind := "failing"
-	if c.Kind == evidence.Win {
-		kind = "win"
-	}
+	kind := string(cmp.Or(c.Kind, evidence.Failure))
 	if x.state != caseReplayed || c.Status == "" {
 		c.Target = p.data.rule.Metric // nothing is decided: what the rule is about comes first
 	}

@@ -126,7 +126,7 @@ func moves(d fields) string {
 	}
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(deltas)) {
-		if c := signed(deltas[k]); c != "0.00" {
+		if c := signed(deltas[k]); c != "+0.00" {
 			parts = append(parts, k+" "+c)
 		}
 	}

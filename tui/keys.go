@@ -301,7 +301,7 @@ func (a *App) decidedRule(id string) string {
 	case rule.Retired:
 		return "rule " + tag(id) + " is retired: U in 6 Rules makes it a candidate again"
 	default:
-		return "rule " + tag(id) + " is " + statusWord(s) + ": only candidates are validated"
+		return "rule " + tag(id) + " is " + string(s) + ": only candidates are validated"
 	}
 }
 

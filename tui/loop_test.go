@@ -104,7 +104,7 @@ func TestLoop(t *testing.T) {
 	d.pump()
 	d.activity(Activity{})
 	d.pump()
-	d.sees(PaneValidation, "better", "promoted by replay")
+	d.sees(PaneValidation, "improved", "promoted by replay")
 	d.goldens("validation-promoted", PaneValidation)
 	d.goldens("rules-active", PaneRules)
 	d.goldens("journal", PaneJournal)

@@ -33,13 +33,13 @@ func (p *rulesPane) facts() []string {
 			rows = append(rows, p.st().Row(label+1, style.Plain).Space(1).Cell(style.Heading, name, label).String()+l)
 		}
 	}
-	fact("status", statusRole(r.Status), statusWord(r.Status)+reason(r))
+	fact("status", statusRole(r.Status), string(r.Status)+reason(r))
 	fact("scope", style.Text, r.Scope+", "+r.Applicability)
 	fact("metric", style.Text, r.Metric)
 	fact("from", style.Dim, strings.TrimSpace(strings.Join([]string{tag(r.SourceNoticeID), tag(r.EpisodeID), "by " + author(r.Author), stamp(r.CreatedAt)}, "  ")))
 	if t := r.Trial; t != nil {
 		trial := fmt.Sprintf("%s observed, %d breached", count(len(t.ObservedSessions), "session"), len(t.BreachedSessions))
-		trial += fmt.Sprintf("; before it %d of %d; %s", t.BaselineBreachedSessions, t.BaselineSessions, count(t.ReplayAttempts, "replay attempt"))
+		trial += fmt.Sprintf("; baseline %d of %d; %s", t.BaselineBreachedSessions, t.BaselineSessions, count(t.ReplayAttempts, "inconclusive replay"))
 		fact("trial", style.Text, trial)
 	}
 	for i := len(p.shown.verdicts) - 1; i >= 0; i-- {
@@ -81,13 +81,6 @@ func (p *rulesPane) status(id string) rule.Status {
 		}
 	}
 	return ""
-}
-
-func statusWord(s rule.Status) string {
-	if s == rule.Candidate {
-		return "provisional"
-	}
-	return string(s)
 }
 
 func statusRole(s rule.Status) style.Role {

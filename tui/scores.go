@@ -358,16 +358,18 @@ func turnName(i int) string { return strconv.Itoa(i) }
 
 func two(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// signed is a change with its sign; what rounds to nothing has none.
+// signed is a change with its sign; what rounds to nothing has a plus, as in the tables of the commands.
 func signed(v float64) string {
-	if s := fmt.Sprintf("%+.2f", v); s != "+0.00" && s != "-0.00" {
+	if s := fmt.Sprintf("%+.2f", v); s != "-0.00" {
 		return s
 	}
-	return "0.00"
+	return "+0.00"
 }
 
 func changeRole(change string) style.Role {
 	switch {
+	case change == "+0.00":
+		return style.Dim
 	case strings.HasPrefix(change, "+"):
 		return style.Good
 	case strings.HasPrefix(change, "-"):

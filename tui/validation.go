@@ -319,7 +319,7 @@ func (p *validationPane) stopped() []string {
 func (p *validationPane) empty() []string {
 	if p.data.found && p.data.rule.Status == rule.Candidate {
 		return p.hint(fmt.Sprintf("Rule %s was not validated yet.", tag(p.data.rule.ID)),
-			"V validates it: failing cases are replayed through the agent with only this candidate visible. v validates all until idle.")
+			"V validates it: failure cases are replayed through the agent with only this candidate visible. v validates all until idle.")
 	}
 	return p.hint("No verdict yet.", "v lets evidence decide all candidates; without one there is nothing to validate: r replays a session.")
 }

@@ -28,7 +28,7 @@ func outcomeWord(o evidence.Outcome) string {
 	case evidence.Retire:
 		return "retired"
 	}
-	return "not decided"
+	return "pending"
 }
 
 // verdictWords is a verdict in one sentence.
@@ -95,9 +95,9 @@ func evidenceWords(v evidence.Verdict, t *rule.Trial) string {
 func caseWord(status string) (string, style.Role) {
 	switch status {
 	case evidence.StatusImproved:
-		return "better", style.Good
+		return "improved", style.Good
 	case evidence.StatusRegressed:
-		return "worse", style.Bad
+		return "regressed", style.Bad
 	case evidence.StatusNoGain:
 		return "no gain", style.Warn
 	case evidence.StatusUnchanged:
