@@ -312,7 +312,7 @@ func (a *App) activity(m activityMsg) tea.Cmd {
 			a.ctx.Incidents = a.ctx.Incidents[over:]
 		}
 		c.Incidents = true
-		say = a.say(style.Bad, m.ended.name()+": "+m.err.Error())
+		say = a.say(style.Bad, causeFirst(m.err.Error(), m.ended.name()))
 	}
 	if m.now.Kind == Idle {
 		a.progress.idle()

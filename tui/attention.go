@@ -94,7 +94,7 @@ func (p *attentionPane) merge() {
 	if p.ctx != nil {
 		for i := len(p.ctx.Incidents) - 1; i >= 0 && len(p.items) < attentionEach; i-- {
 			x := p.ctx.Incidents[i]
-			p.items = append(p.items, AttentionItem{Kind: "incident", At: x.At, Text: x.What + ": " + x.Err.Error(), Do: incidentAdvice(x)})
+			p.items = append(p.items, AttentionItem{Kind: "incident", At: x.At, Text: causeFirst(x.Err.Error(), x.What), Do: incidentAdvice(x)})
 		}
 	}
 	if p.ctx != nil && p.ctx.Held != nil {
@@ -134,18 +134,15 @@ func (p *attentionPane) Rows() []string { return p.cached(p.draw) }
 
 func (p *attentionPane) draw(*style.Style) []string {
 	if len(p.items) == 0 {
-		return p.hint("Nothing waits for you.", "Errors, paused repairs and undecided rules are shown here.")
+		return p.hint("Nothing waits for you.", "Errors, paused repairs and candidates are shown here.")
 	}
 	var rows []string
 	first, last := 0, 0
-	for i, x := range p.items {
+	for i, item := range p.fitted() {
 		if i == p.cursor {
-			first = len(rows)
+			first, last = len(rows), len(rows)+len(item)
 		}
-		rows = append(rows, p.item(x, i == p.cursor)...)
-		if i == p.cursor {
-			last = len(rows)
-		}
+		rows = append(rows, item...)
 	}
 	if last > p.top+p.h {
 		p.top = last - p.h
@@ -154,38 +151,18 @@ func (p *attentionPane) draw(*style.Style) []string {
 	return rows[p.top:]
 }
 
-func (p *attentionPane) item(x AttentionItem, selected bool) []string {
+// mark is the sign of a kind and its colour.
+func (p *attentionPane) mark(kind string) (string, style.Role) {
 	g := p.st().Glyphs
-	mark, role := g.Alert, style.Warn
-	switch x.Kind {
+	switch kind {
 	case "incident", "dead_letter", "quarantine", "failed":
-		mark, role = g.Fail, style.Bad
+		return g.Fail, style.Bad
 	case "candidates":
-		mark, role = g.Trial, style.Info
+		return g.Trial, style.Info
 	case "held":
-		mark = g.Held
+		return g.Held, style.Warn
 	}
-	const lead = 3
-	lines := p.part(p.w-lead).wrapped(style.Text, x.Text, 0, 0, 2)
-	if len(lines) > 2 {
-		lines = lines[:2] // the rest is copied and shown by what it leads to
-	}
-	at := " "
-	if selected {
-		at = g.Pointer
-	}
-	var rows []string
-	for i, l := range lines {
-		head := p.st().Row(lead, style.Plain)
-		if i == 0 {
-			head.Put(style.Accent, at).Put(role, mark)
-		}
-		rows = append(rows, head.String()+l)
-	}
-	for _, l := range p.part(p.w-lead).wrapped(style.Dim, x.Do, 0, 0, 2) {
-		rows = append(rows, p.st().Blank(lead)+l)
-	}
-	return rows
+	return g.Alert, style.Warn
 }
 
 // attended is the end of something a person did here.
@@ -271,8 +248,8 @@ func (p *attentionPane) Mouse(ctx *Context, x, y int, m tea.MouseMsg) tea.Cmd {
 		p.bump()
 	case tea.MouseClickMsg:
 		row := -p.top
-		for i, it := range p.items {
-			if row += len(p.item(it, false)); y < row {
+		for i, item := range p.fitted() {
+			if row += len(item); y < row {
 				p.cursor = i
 				p.bump()
 				break

@@ -74,7 +74,7 @@ func humans(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 			continue
 		}
 		out = append(out, AttentionItem{Kind: "needs_human", At: parsed(x.CreatedAt), SessionID: x.SessionID, TurnIndex: x.TurnIndex, NoticeID: x.ID,
-			Text: "needs_human " + tag(x.ID) + ": " + x.Summary, Do: "enter goes to the turn; A acknowledges it, a resumes repair"})
+			Text: "needs_human: " + x.Summary + "; " + tag(x.ID), Do: "enter goes to the turn; A acknowledges it, a resumes repair"})
 	}
 	if n > attentionEach {
 		out = append(out, AttentionItem{Kind: "needs_human", Text: fmt.Sprintf("%d more notices need a person", n-attentionEach), Do: "vise notices ls --pending"})
@@ -102,7 +102,7 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 			}
 		}
 		if why != "" {
-			why = ": " + why
+			why = causeFirst(why, "") + "; "
 		}
 		cut := e.Result != nil && e.Result.ErrorCategory == "interrupted" || e.Status == episode.Running
 		switch {
@@ -114,13 +114,13 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 			if !pending {
 				continue
 			}
-			x = AttentionItem{Kind: "failed", Text: "repair " + tag(e.ID) + " was interrupted: the process that ran it ended before it did",
+			x = AttentionItem{Kind: "failed", Text: "was interrupted: the process that ran it ended before it did; repair " + tag(e.ID),
 				Do: "enter shows its steps; s starts it again"}
 		case e.Status == episode.Dead:
-			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%s failed %s and is given up%s", tag(e.ID), count(e.Attempts, "time"), why),
+			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%sgiven up after %s, %s", why, count(e.Attempts, "attempt"), tag(e.ID)),
 				Do: "enter shows its steps; s tries it once more"}
 		case e.Status == episode.Failed || e.Status == episode.TimedOut || e.Status == episode.Cancelled:
-			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("repair %s %s%s", tag(e.ID), strings.ReplaceAll(string(e.Status), "_", " "), why),
+			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("%srepair %s, %s", why, strings.ReplaceAll(string(e.Status), "_", " "), tag(e.ID)),
 				Do: "enter shows its steps; s tries it again"}
 		default:
 			continue
@@ -156,7 +156,7 @@ func undecided(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, do := count(len(list), "candidate")+" undecided, the newest "+tag(newest.ID), "v validates until idle, V the rule in scope"
+	text, do := count(len(list), "candidate")+" pending, the newest "+tag(newest.ID), "v validates until idle, V the rule in scope"
 	if n := len(verdicts); n > 0 {
 		text += ": " + verdicts[n-1].Reason
 		if verdicts[n-1].PendingReason == "no_matching_replayable_case" {
