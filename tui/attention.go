@@ -100,7 +100,7 @@ func (p *attentionPane) merge() {
 	if p.ctx != nil && p.ctx.Held != nil {
 		h := p.ctx.Held
 		p.items = append(p.items, AttentionItem{Kind: "held", SessionID: h.SessionID, EpisodeID: h.EpisodeID,
-			Text: "repair " + tag(h.EpisodeID) + " is held " + strings.ReplaceAll(string(h.Point), "_", " ") + ", turn " + itoa(h.Turn),
+			Text: "repair " + tag(h.EpisodeID) + " is held " + strings.ReplaceAll(string(h.Point), "_", " ") + ", model turn " + itoa(h.Turn),
 			Do:   "s steps, c lets it go on, x cancels it"})
 	}
 	p.items = append(p.items, p.stored...)

@@ -172,11 +172,11 @@ func (p *validationPane) progressOf(row *style.Row, x liveCase) string {
 	if x.state == caseQueued {
 		return row.Space(2).Put(style.Faint, "queued").String()
 	}
-	turns := ""
+	turns := 0
 	if c, ok := p.data.cases[x.result.CaseID]; ok && c.Input != nil && len(c.Input.Turns) > 0 {
-		turns = fmt.Sprintf(" of %d", len(c.Input.Turns))
+		turns = len(c.Input.Turns)
 	}
-	return row.Space(2).Put(style.Info, fmt.Sprintf("%s turn %d%s", g.Busy, x.turn+1, turns)).String()
+	return row.Space(2).Put(style.Info, g.Busy+" "+turnsDone(x.turn, turns)).String()
 }
 
 func number2(values map[string]float64, metric string) string {

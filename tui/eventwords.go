@@ -64,13 +64,13 @@ func eventWords(e event.Event) string {
 	case event.RepairStarted:
 		return about(tag(e.EpisodeID), place, "attempt "+d.int("attempt"), "by "+d.text("model"))
 	case event.RepairModelTurn:
-		return about(tag(e.EpisodeID), "turn "+d.int("turn"), d.int("input_tokens")+" tokens in, "+d.int("output_tokens")+" out", d.int("ms")+" ms")
+		return about(tag(e.EpisodeID), d.int("turn"), d.int("input_tokens")+" tokens in, "+d.int("output_tokens")+" out", d.int("ms")+" ms")
 	case event.RepairToolCall:
 		ok := "ok"
 		if d["ok"] != true {
 			ok = "refused " + d.text("error")
 		}
-		return about(tag(e.EpisodeID), "turn "+d.int("turn"), d.text("tool"), ok)
+		return about(tag(e.EpisodeID), d.text("tool"), ok, "model turn "+d.int("turn"))
 	case event.RepairCandidateAdded, event.RuleAdd:
 		return about(tag(e.RuleID), d.text("scope"), d.text("metric"))
 	case event.RepairNoticeResolved:
@@ -104,8 +104,12 @@ func eventWords(e event.Event) string {
 	}
 	words := []string{place, tag(e.NoticeID), tag(e.EpisodeID), tag(e.RuleID), tag(e.CaseID)}
 	if d["status"] != nil && strings.HasPrefix(string(e.Type), "repair_") {
-		return about(append(words, strings.ReplaceAll(d.text("status"), "_", " "), count2(d.int("turns"), "turn"), count2(d.int("tool_calls"), "call"),
-			strings.ReplaceAll(d.text("error_category"), "_", " "))...)
+		status, category := d.text("status"), d.text("error_category")
+		if category == status {
+			category = "" // cancelled: cancelled
+		}
+		return about(append(words, strings.ReplaceAll(status, "_", " "), count2(d.int("turns"), "model turn"), count2(d.int("tool_calls"), "call"),
+			strings.ReplaceAll(category, "_", " "))...)
 	}
 	for _, k := range slices.Sorted(maps.Keys(e.Data)) {
 		words = append(words, k+"="+datum(e.Data[k]))

@@ -95,7 +95,7 @@ func TestLoop(t *testing.T) {
 	go func() { _, err := d.harness.ValidateUntilIdle(ctx); done <- err }()
 	<-d.started
 	d.pump()
-	d.sees(PaneValidation, "turn 3 of 3", "not yet: 0 of 1")
+	d.sees(PaneValidation, "2 of 3 turns done", "not yet: 0 of 1")
 	d.goldens("validation-running", PaneValidation)
 	close(d.gate)
 	if err := <-done; err != nil {

@@ -10,7 +10,7 @@ import (
 // progress is what the header says about what is running: a fold over events.
 type progress struct {
 	session  string
-	turn     int
+	done     int // turns of the session that have ended
 	turns    int
 	episode  string
 	step     int
@@ -26,11 +26,15 @@ type progress struct {
 func (p *progress) take(e event.Event) {
 	switch e.Type {
 	case event.AgentStarted:
-		p.session, p.turn = e.SessionID, 0
+		p.session, p.done = e.SessionID, 0
 		p.turns, _ = number(e.Data["turns"])
-	case event.SpanProgress, event.TurnReplayed:
+	case event.SpanProgress:
 		if e.TurnIndex != nil && e.SessionID == p.session {
-			p.turn = *e.TurnIndex + 1
+			p.done = *e.TurnIndex
+		}
+	case event.TurnReplayed:
+		if e.TurnIndex != nil && e.SessionID == p.session {
+			p.done = *e.TurnIndex + 1
 		}
 	case event.RepairStarted:
 		p.episode, p.step, p.started = e.EpisodeID, 1, e.At
@@ -84,13 +88,13 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 	}
 	switch {
 	case held != nil:
-		return fmt.Sprintf("repair held  %s turn %s", held.EpisodeID, of(held.Turn, maxTurns))
+		return fmt.Sprintf("repair held  %s model turn %s", held.EpisodeID, of(held.Turn, maxTurns))
 	case a.Stopping:
 		return "cancelling the " + string(a.Kind)
 	case p.episode != "":
-		return fmt.Sprintf("repairing  %s turn %s  %s", p.episode, of(p.step, maxTurns), elapsed(now.Sub(a.Since)))
+		return fmt.Sprintf("repairing  %s model turn %s  %s", p.episode, of(p.step, maxTurns), elapsed(now.Sub(a.Since)))
 	case a.Kind == Replaying:
-		return fmt.Sprintf("replaying  %s turn %s  %s", a.Session, of(p.turn, p.turns), elapsed(now.Sub(a.Since)))
+		return fmt.Sprintf("replaying  %s %s  %s", a.Session, turnsDone(p.done, p.turns), elapsed(now.Sub(a.Since)))
 	case a.Kind == Validating:
 		s := "validating"
 		if p.round > 0 {
@@ -104,6 +108,15 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 		return "repairing  " + a.Episode
 	}
 	return ""
+}
+
+// turnsDone is how far a replay is. It counts what has ended, which no one takes for
+// the index of a turn; of is 0 when the number of turns is not known.
+func turnsDone(done, of int) string {
+	if of <= 0 {
+		return count(done, "turn") + " done"
+	}
+	return fmt.Sprintf("%d of %s done", done, count(of, "turn"))
 }
 
 // elapsed is a duration as a person reads it.

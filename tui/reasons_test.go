@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"vise/engine/event"
 	"vise/engine/rule"
 	"vise/store"
 )
@@ -29,5 +30,37 @@ func TestValidateJudgedRule(t *testing.T) {
 	}
 	if n := len(b.app.ctx.Incidents); n > 0 || b.app.conductor.Running().Kind != Idle {
 		t.Errorf("%d incidents, running %+v", n, b.app.conductor.Running())
+	}
+}
+
+// While a repair is held nothing else starts, and the keys say what goes on.
+func TestHeldRepairKeepsOthersOut(t *testing.T) {
+	b := newBench(t, worked(t), 160, 40)
+	b.app.ctx.Scope.Session, b.app.ctx.Held = "s-0001", &Held{}
+	for _, k := range []string{"r", "v", "V"} {
+		b.press(k)
+		if said := b.app.toast.text; said != "a repair is held: s steps, c continues, x cancels it" {
+			t.Errorf("%s says %q", k, said)
+		}
+	}
+}
+
+// What has ended is counted; only a place is named by its index.
+func TestProgressText(t *testing.T) {
+	turn := 1
+	p := progress{}
+	p.take(event.Event{Type: event.AgentStarted, SessionID: "s-1", Data: map[string]any{"turns": 3}})
+	p.take(event.Event{Type: event.SpanProgress, SessionID: "s-1", TurnIndex: &turn})
+	replay := Activity{Kind: Replaying, Session: "s-1", Since: noon}
+	if got, want := p.text(replay, nil, 6, noon), "replaying  s-1 1 of 3 turns done  0 s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p.take(event.Event{Type: event.TurnReplayed, SessionID: "s-1", TurnIndex: &turn})
+	if got, want := p.text(replay, nil, 6, noon), "replaying  s-1 2 of 3 turns done  0 s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p.take(event.Event{Type: event.RepairStarted, EpisodeID: "e-1"})
+	if got, want := p.text(replay, nil, 6, noon), "repairing  e-1 model turn 1/6  0 s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -337,7 +337,7 @@ func (p *repairPane) Copy() string {
 
 func stepText(s episode.Step) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "turn %d\n", s.Turn)
+	fmt.Fprintf(&b, "model turn %d\n", s.Turn)
 	for _, t := range []string{s.Reasoning, s.Text} {
 		if t != "" {
 			b.WriteString(t + "\n")

@@ -35,9 +35,9 @@ func (p *repairPane) head() string {
 	turns, timeout := p.bounds()
 	done, usage, priced := p.spent()
 	if turns > 0 {
-		part(fmt.Sprintf("turn %d/%d", done, turns))
+		part(fmt.Sprintf("model turn %d/%d", done, turns))
 	} else {
-		part(fmt.Sprintf("turn %d", done))
+		part(fmt.Sprintf("model turn %d", done))
 	}
 	if d, ok := p.clock(); ok && timeout > 0 {
 		part(seconds(d) + " of " + seconds(timeout))
@@ -74,6 +74,9 @@ func (p *repairPane) spent() (turn int, u trace.Usage, priced bool) {
 		u = u.Add(s.Usage)
 		turn = s.Turn
 		priced = priced || s.Usage.CostUSD != nil
+	}
+	if r := p.data.episode.Result; r != nil && !p.here {
+		turn = max(turn, r.Turns) // the last one may have been cancelled before it was kept
 	}
 	if p.live.turn > 0 {
 		turn = p.live.turn

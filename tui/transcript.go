@@ -289,6 +289,12 @@ func (p *repairPane) message(role, content string, limit int) []string {
 	return p.labelled(role, style.Dim, outline(content), limit)
 }
 
+// onlyCancelled reports whether an error says no more than that somebody cancelled,
+// which the status says already.
+func onlyCancelled(err string) bool {
+	return strings.HasSuffix(err, "context canceled") || strings.HasSuffix(err, errStopped.Error())
+}
+
 // endRows say how the run ended.
 func (p *repairPane) endRows(r *episode.Result) []string {
 	e := p.data.episode
@@ -303,9 +309,9 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	if len(r.CandidateRuleIDs) > 0 {
 		row.Put(style.Text, "  rule "+tag(r.CandidateRuleIDs[0])+" in "+r.SelectedScope).Put(style.Dim, "  v lets evidence decide")
 	}
-	rows := []string{row.Put(style.Dim, fmt.Sprintf("  %s, %s, %d tokens in, %d out", count(r.Turns, "turn"), count(r.ToolCalls, "call"), r.Usage.Input, r.Usage.Output)).String()}
+	rows := []string{row.Put(style.Dim, fmt.Sprintf("  %s, %s, %d tokens in, %d out", count(r.Turns, "model turn"), count(r.ToolCalls, "call"), r.Usage.Input, r.Usage.Output)).String()}
 	for _, why := range []string{r.SuppressionReason, r.Error} {
-		if why != "" {
+		if why != "" && !onlyCancelled(why) {
 			rows = append(rows, p.wrapped(style.Text, why, 5, 0, 3)...)
 		}
 	}

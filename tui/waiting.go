@@ -101,6 +101,9 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 				why = strings.ReplaceAll(e.Result.ErrorCategory, "_", " ")
 			}
 		}
+		if onlyCancelled(why) {
+			why = ""
+		}
 		if why != "" {
 			why = causeFirst(why, "") + "; "
 		}
