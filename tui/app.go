@@ -316,6 +316,7 @@ func (a *App) activity(m activityMsg) tea.Cmd {
 	}
 	if m.now.Kind == Idle {
 		a.progress.idle()
+		a.ended(m.ended)
 		a.ctx.Held = a.cfg.Stepper.Waiting()
 		c.Held = true
 	}

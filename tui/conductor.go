@@ -153,7 +153,7 @@ func (c *Conductor) Cancel() string {
 	}
 	c.running.Stopping = true
 	c.cancel(errStopped)
-	return "cancelling the " + string(c.running.Kind)
+	return cancelling(c.running.Kind)
 }
 
 // Close ends everything and waits for it.

@@ -10,6 +10,7 @@ import (
 	"vise/engine/rule"
 	"vise/store"
 	"vise/tui/action"
+	"vise/tui/layout"
 	"vise/tui/style"
 )
 
@@ -17,6 +18,14 @@ import (
 func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	if k.String() == "ctrl+c" {
 		return tea.Quit
+	}
+	a.toast.text = "" // it has been read
+	if layout.FormOf(a.w, a.h) == layout.TooSmall {
+		// What cannot be seen must not be done.
+		if act, ok := a.reg.Lookup(k.String(), string(a.focus)); ok && act.ID == action.Quit {
+			return tea.Quit
+		}
+		return nil
 	}
 	if n := len(a.overlays); n > 0 {
 		return a.overlays[n-1].Key(a, k)
@@ -26,12 +35,15 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	act, ok := a.reg.Lookup(k.String(), string(a.focus))
 	if !ok {
-		return nil
+		return a.elsewhere(k.String())
 	}
 	return a.do(act.ID, "")
 }
 
 func (a *App) paste(m tea.PasteMsg) tea.Cmd {
+	if layout.FormOf(a.w, a.h) == layout.TooSmall {
+		return nil
+	}
 	if n := len(a.overlays); n > 0 {
 		if p, ok := a.overlays[n-1].(paster); ok {
 			return p.Paste(a, m)
@@ -130,7 +142,7 @@ func (a *App) paneAction(id action.ID) tea.Cmd {
 	case action.NextProblem, action.PrevProblem:
 		return a.say(style.Dim, "no further problem here")
 	}
-	return nil
+	return a.nothing(id)
 }
 
 // run handles what the conductor does.
@@ -244,6 +256,9 @@ func (a *App) disabled(id action.ID) string {
 		return "there is no project here; vise init writes one, vise demo needs none"
 	}
 	run := a.conductor.Running()
+	if starts := id == action.Replay || id == action.Validate || id == action.ValidateOne; starts && a.ctx.Held != nil {
+		return "a repair is held: s steps, c continues, x cancels it"
+	}
 	switch id {
 	case action.Replay:
 		if a.ctx.Scope.Session == "" {
@@ -276,6 +291,12 @@ func (a *App) disabled(id action.ID) string {
 		return "breakpoints are not there yet; every model and tool call is a checkpoint"
 	case action.Filter:
 		return "there is no filter yet; / searches in this pane"
+	case action.Back, action.Forward:
+		if why := a.idleTime(id); why != "" {
+			return why
+		}
+	case action.Zoom:
+		return a.zoomless()
 	case action.Undo:
 		return "nothing to undo"
 	case action.Search:
@@ -310,8 +331,8 @@ func (a *App) live(id action.ID) bool {
 	if id == action.Step && a.ctx.Held == nil {
 		return false
 	}
-	if id == action.Resume || id == action.Search {
-		return a.disabled(id) == ""
+	if id == action.Back { // the footer names both
+		return a.disabled(id) == "" || a.disabled(action.Forward) == ""
 	}
 	return a.disabled(id) == ""
 }

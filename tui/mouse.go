@@ -5,6 +5,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+
+	"vise/tui/layout"
 )
 
 // wheelEvery is the least time between two wheel messages: trackpads send
@@ -123,7 +125,7 @@ func (a *App) mouse(msg tea.MouseMsg) tea.Cmd {
 	}
 	only := a.clickOnly
 	a.clickOnly = false
-	if len(a.overlays) > 0 {
+	if len(a.overlays) > 0 || layout.FormOf(a.w, a.h) == layout.TooSmall {
 		return nil
 	}
 	for _, t := range a.tabs {

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/tui/action"
 	"vise/tui/layout"
 )
 
@@ -72,13 +73,13 @@ func (a *App) cycle(dir int) tea.Cmd {
 func (a *App) drill(dir int) tea.Cmd {
 	path := []PaneID{PaneSessions, PaneTurns, PaneTrace}
 	i := slices.Index(path, a.focus)
-	if i < 0 {
-		return nil
-	}
-	if next := i + dir; next >= 0 && next < len(path) {
+	switch next := i + dir; {
+	case i >= 0 && next >= 0 && next < len(path):
 		return a.goTo(path[next])
+	case dir > 0:
+		return a.nothing(action.Into)
 	}
-	return nil
+	return a.nothing(action.Out)
 }
 
 // arrange places the panes for the size, the view, the focus and the zoom.
