@@ -10,7 +10,6 @@ import (
 
 	"vise/engine/event"
 	"vise/engine/guard"
-	"vise/themes"
 	"vise/tui/action"
 	"vise/tui/layout"
 	"vise/tui/style"
@@ -57,15 +56,6 @@ type App struct {
 	title     string // of the terminal's window
 }
 
-// look is which theme is drawn and how.
-type look struct {
-	themes  []*themes.Theme
-	chosen  string // a theme's name; "auto" follows the terminal
-	options style.Options
-	// termDark is the terminal's background, once it has told.
-	known, termDark bool
-}
-
 // toast is a line over the footer for a few seconds.
 type toast struct {
 	text string
@@ -77,6 +67,7 @@ type toast struct {
 type (
 	toastEndMsg struct{ id int }
 	tickMsg     struct{}
+	paintMsg    struct{}
 	doMsg       struct {
 		id  action.ID
 		arg string
@@ -99,6 +90,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 		a.focused[v.id] = v.first
 	}
 	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
+	a.look.light = lightBackground(cfg.env("COLORFGBG"))
 	a.look.options.NoColor, a.look.options.ASCII = cfg.noColor(), cfg.ascii()
 	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Now: cfg.Now, NoAgent: cfg.Replay == nil,
 		Scope: &Scope{Session: cfg.Session, Turn: NoTurn}}
@@ -119,6 +111,10 @@ func newPanes() []Pane {
 // Init asks the terminal what it is and the panes to read.
 func (a *App) Init() tea.Cmd {
 	cmds := []tea.Cmd{tea.RequestBackgroundColor, tea.Raw(ansi.SetModeLightDark)}
+	if a.look.chosen == autoTheme && !a.look.options.NoColor {
+		a.look.waits = true
+		cmds = append(cmds, tea.Tick(paintAfter, func(time.Time) tea.Msg { return paintMsg{} }))
+	}
 	if a.cfg.syncOverSSH() {
 		// Over SSH the library does not ask for synchronised output; the answer is what turns it on.
 		cmds = append(cmds, func() tea.Msg {
@@ -154,7 +150,11 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 			return a.restyled()
 		}
 		return nil
+	case paintMsg:
+		a.paint()
+		return nil
 	case tea.BackgroundColorMsg:
+		a.paint()
 		if !a.look.known || a.look.termDark != msg.IsDark() {
 			a.look.known, a.look.termDark = true, msg.IsDark()
 			return a.restyled()
@@ -355,40 +355,4 @@ func (a *App) say(role style.Role, text string) tea.Cmd {
 	a.touch()
 	id := a.toast.id
 	return tea.Tick(5*time.Second, func(time.Time) tea.Msg { return toastEndMsg{id} })
-}
-
-// restyle makes the style anew from what is known.
-func (a *App) restyle() {
-	l := &a.look
-	dark := !l.known || l.termDark
-	var pick *themes.Theme
-	for _, t := range l.themes {
-		if t.Name == l.chosen {
-			pick = t
-		}
-	}
-	if pick == nil {
-		for _, t := range l.themes {
-			if (t.Appearance == themes.Dark) == dark {
-				pick = t
-				break
-			}
-		}
-	}
-	if pick == nil {
-		pick = l.themes[0]
-	}
-	l.options.Fill = l.known && (pick.Appearance == themes.Dark) != l.termDark
-	l.options.Epoch++
-	a.ctx.Style = style.New(pick, l.options)
-}
-
-// restyled is restyle with the panes told.
-func (a *App) restyled() tea.Cmd {
-	a.restyle()
-	if !a.ready() {
-		a.touch()
-		return nil
-	}
-	return a.apply(Change{Style: true})
 }

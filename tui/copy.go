@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"vise/engine/guard"
 	"vise/tui/action"
 	"vise/tui/style"
 )
@@ -29,6 +30,8 @@ func (a *App) copy(id action.ID) tea.Cmd {
 	case action.CopyLink:
 		text = a.link()
 	}
+	// What one pastes is what one saw: a record may hold what a terminal would obey.
+	text = guard.Visible(text)
 	switch {
 	case text == "":
 		return a.say(style.Dim, "nothing to copy here")

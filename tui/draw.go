@@ -31,7 +31,7 @@ func (a *App) View() tea.View {
 	for _, p := range a.placed {
 		key.panes += a.panes[PaneID(p.Pane)].Version()
 	}
-	if a.frame == "" || key != a.frameKey {
+	if !a.look.waits && (a.frame == "" || key != a.frameKey) {
 		a.frameKey = key
 		a.frame = a.draw()
 	}
