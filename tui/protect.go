@@ -18,7 +18,7 @@ func protect(ctx *Context, session string, turn int) tea.Cmd {
 	return func() tea.Msg {
 		c, err := h.ProtectCase(end, session, turn)
 		if err != nil {
-			return sayMsg{err.Error(), style.Bad}
+			return sayMsg{causeFirst(err.Error(), ""), style.Bad}
 		}
 		return sayMsg{"protected as " + c.ID + ": a rule that makes it worse will be retired", style.Good}
 	}

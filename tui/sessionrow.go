@@ -35,13 +35,6 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	if p.match(it) {
 		role = style.Accent
 	}
-	name := it.ID
-	if it.Origin != trace.Recorded {
-		name = it.ReplayOf
-		if name == "" {
-			name = tag(it.ID)
-		}
-	}
 	state, stateRole := g.Neutral, style.Faint
 	switch {
 	case it.Alerted:
@@ -54,21 +47,18 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 		state, stateRole = g.Busy, style.Info
 	}
 	const tail = 11 // turns, mark and score
-	at := ""
-	if it.Origin != trace.Recorded {
-		// When the run began, as far as there is room beside its whole name.
-		at = clock(it.Started)
-		for _, n := range []int{len(at), 5, 0} {
-			if at = at[:min(n, len(at))]; st.Width(name)+1+n <= r.Left()-tail {
-				break
-			}
-		}
+	sessionName(r, st, it, role, max(4, r.Left()-tail))
+	if it.CutOff {
+		r.Int(style.Dim, it.Counts.Turns, 3).Right(style.Warn, cutOff, 8)
+		return r.String()
 	}
-	room := max(4, r.Left()-tail-len(at))
-	r.Cell(role, name, room).Put(style.Dim, at)
 	r.Int(style.Dim, it.Counts.Turns, 4).Space(1).Put(stateRole, state).Right(scoreRole(it.Worst), scoreText(it.Worst), 5)
 	return r.String()
 }
+
+// cutOff is what a turn is called that did not end by itself. It has no score:
+// what it holds says nothing about how the agent would have ended it.
+const cutOff = "cut off"
 
 // running reports whether the session is the run of the agent that is going on.
 func (p *sessionsPane) running(it sessionRow) bool {

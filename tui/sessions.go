@@ -22,6 +22,8 @@ type sessionRow struct {
 	Worst *float64 `json:"worst,omitempty"`
 	// Alerted: a notice was raised in the session.
 	Alerted bool `json:"alerted"`
+	// CutOff: its latest turn did not end by itself.
+	CutOff bool `json:"cut_off,omitempty"`
 }
 
 // sessionsPane lists sessions, newest first.
@@ -144,6 +146,13 @@ func judged(tx *store.Tx, heads []trace.Session, n int) (rows []sessionRow, more
 		}
 		if ok {
 			rows[i].Worst = worst(r)
+		}
+		last, err := tx.TurnHeads(h.ID, max(0, h.Counts.Turns-1), 1)
+		if err != nil {
+			return nil, false, err
+		}
+		if rows[i].CutOff = len(last) > 0 && last[0].CutShort(); rows[i].CutOff {
+			rows[i].Worst = nil
 		}
 		episodes, err := tx.EpisodesOfSession(h.ID)
 		if err != nil {

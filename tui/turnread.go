@@ -65,10 +65,13 @@ func (p *turnsPane) askAt(ctx *Context, to place) tea.Cmd {
 			at[t.Index] = i
 			w.rows[i] = turnRow{Index: t.Index, Input: firstLine(t.Input), Synthetic: t.Synthetic, Calls: t.Counts.Calls,
 				Errors: t.Counts.Errors, Before: before[t.Index]}
+			if t.CutShort() {
+				w.rows[i].CutOff = t.StopReason
+			}
 		}
 		for _, r := range reports {
 			i, ok := at[r.TurnIndex]
-			if !ok {
+			if !ok || w.rows[i].CutOff != "" {
 				continue
 			}
 			w.rows[i].Worst = worst(r)

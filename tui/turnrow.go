@@ -1,6 +1,10 @@
 package tui
 
-import "vise/tui/style"
+import (
+	"strings"
+
+	"vise/tui/style"
+)
 
 // Rows implements Pane.
 func (p *turnsPane) Rows() []string { return p.cached(p.draw) }
@@ -58,6 +62,8 @@ func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
 		r.Put(style.Info, g.Busy)
 	case it.Notice != "":
 		r.Put(style.Bad, g.Fail)
+	case it.CutOff != "":
+		r.Put(style.Warn, g.Neutral)
 	case it.Worst != nil && *it.Worst < 0.5:
 		r.Put(style.Warn, g.Fail)
 	case it.Worst != nil:
@@ -94,6 +100,13 @@ func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
 		role, text = style.Info, "running"
 	case p.match(it):
 		role = style.Accent
+	}
+	if it.CutOff != "" {
+		why := cutOff + " (" + strings.ReplaceAll(it.CutOff, "_", " ") + ")  "
+		if it.CutOff == "cancelled" {
+			why = cutOff + "  "
+		}
+		r.Put(style.Warn, st.Cut(why, max(0, r.Left()-p.tail())))
 	}
 	if p.tail() == 0 {
 		return r.Put(role, text).String()

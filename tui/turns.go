@@ -26,6 +26,8 @@ type turnRow struct {
 	Notice    string   `json:"notice_id,omitempty"`
 	// Before is the worst score of the same turn in the session compared with.
 	Before *float64 `json:"before,omitempty"`
+	// CutOff is why the turn did not end by itself, "" when it did.
+	CutOff string `json:"cut_off,omitempty"`
 	// Running: the agent is at work on it.
 	Running bool `json:"running,omitempty"`
 }
@@ -228,7 +230,7 @@ func (p *turnsPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		p.list.Move(1)
 		return p.moved(ctx), true
 	case action.NextProblem, action.PrevProblem:
-		ok := p.seek(ctx, id == action.NextProblem, func(r turnRow) bool { return r.Notice != "" || r.Errors > 0 || r.Stalled || r.Regressed })
+		ok := p.seek(ctx, id == action.NextProblem, func(r turnRow) bool { return r.Notice != "" || r.Errors > 0 || r.Stalled || r.Regressed || r.CutOff != "" })
 		return nil, ok
 	case action.Protect:
 		return protect(ctx, p.session, ctx.Scope.Turn), true

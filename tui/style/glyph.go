@@ -19,6 +19,7 @@ type Glyphs struct {
 	Open     string // folded and unfolded parts of a tree
 	Shut     string
 	Arrow    string // leads to
+	Again    string // a run of a recording
 	Active   string // rule states
 	Trial    string
 	Retired  string
@@ -43,7 +44,7 @@ type Box struct {
 // every width method.
 var Unicode = Glyphs{
 	Ellipsis: "…", Dot: "·", Pointer: "▸", Pass: "✓", Fail: "✕", Neutral: "–", Busy: "●", Held: "◼", Alert: "!",
-	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→",
+	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→", Again: "↻",
 	Active: "●", Trial: "○", Retired: "×", BarFull: "█", BarEmpty: " ", BarEnds: [2]string{"▕", "▏"},
 	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Box: Box{H: "─", V: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
@@ -54,7 +55,7 @@ var Unicode = Glyphs{
 // ASCII is the set for everything else.
 var ASCII = Glyphs{
 	Ellipsis: "~", Dot: "-", Pointer: ">", Pass: "+", Fail: "x", Neutral: "-", Busy: "*", Held: "#", Alert: "!",
-	Stall: "v", Regress: "<", Fired: "!", Up: "^", Down: "v", Open: "v", Shut: ">", Arrow: ">",
+	Stall: "v", Regress: "<", Fired: "!", Up: "^", Down: "v", Open: "v", Shut: ">", Arrow: ">", Again: "@",
 	Active: "*", Trial: "o", Retired: "x", BarFull: "#", BarEmpty: " ", BarEnds: [2]string{"[", "]"},
 	Sparks: []string{"_", ".", "-", "=", "+", "*", "#", "#"},
 	Box: Box{H: "-", V: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",

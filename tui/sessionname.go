@@ -1,0 +1,60 @@
+package tui
+
+import (
+	"vise/engine/trace"
+	"vise/tui/style"
+)
+
+// nameOf is the session that a row names: of a run of the agent what it replays.
+func nameOf(it sessionRow) string {
+	switch {
+	case it.Origin == trace.Recorded:
+		return it.ID
+	case it.ReplayOf != "":
+		return it.ReplayOf
+	}
+	return tag(it.ID)
+}
+
+// runMark tells the runs of one session apart, in the longest form that leaves the
+// name enough of n cells: that it is a run, or one of a validation, and when it began.
+func runMark(st *style.Style, it sessionRow, n int) string {
+	if it.Origin == trace.Recorded {
+		return ""
+	}
+	at := clock(it.Started)
+	short := at[:min(5, len(at))]
+	forms := []string{st.Glyphs.Again + " " + at, st.Glyphs.Again + " " + short, st.Glyphs.Again}
+	if it.Origin == trace.Replay {
+		forms = []string{"validation " + at, "validation " + short, "val " + short, "val"}
+	}
+	name := min(st.Width(nameOf(it)), 6)
+	for _, f := range forms {
+		if name+1+st.Width(f) <= n {
+			return f
+		}
+	}
+	return ""
+}
+
+// sessionName puts name, title and mark of a session into n cells.
+func sessionName(r *style.Row, st *style.Style, it sessionRow, role style.Role, n int) {
+	mark := runMark(st, it, n)
+	name := st.Clean(nameOf(it))
+	room := n
+	if mark != "" {
+		room -= st.Width(mark) + 1
+	}
+	name = st.CutMiddle(name, room)
+	r.Put(role, name)
+	room -= st.Width(name)
+	const title = 10 // less says nothing
+	if it.Origin == trace.Recorded && it.Title != "" && it.Title != it.ID && room > title {
+		r.Space(1).Cell(style.Dim, it.Title, room-1)
+	} else {
+		r.Space(room)
+	}
+	if mark != "" {
+		r.Space(1).Put(style.Dim, mark)
+	}
+}
