@@ -130,7 +130,8 @@ func (r *Renderer) Render(text string, width int) []string {
 		}
 		head, rest = text[:cut], text[cut:]
 	}
-	out, err := r.glamour(c, veil(clean(head)), width)
+	safe := veil(clean(head))
+	out, err := r.glamour(c, safe, max(1, width-quoteDepth(safe)))
 	if err != nil {
 		rows = Plain(clean(head), width)
 	} else {
@@ -141,6 +142,17 @@ func (r *Renderer) Render(text string, width int) []string {
 	}
 	r.put(k, rows)
 	return rows
+}
+
+// quoteDepth is how deep block quotes are nested: while it is rendered, the bar of
+// a quote has one cell, and with its gap two on the screen.
+func quoteDepth(text string) int {
+	deepest := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		body := strings.TrimLeft(line, "> \t-+*.)0123456789") // also in an item of a list
+		deepest = max(deepest, strings.Count(line[:len(line)-len(body)], ">"))
+	}
+	return deepest
 }
 
 func (r *Renderer) glamour(c ansi.StyleConfig, text string, width int) (out string, err error) {

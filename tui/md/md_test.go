@@ -40,6 +40,10 @@ func TestRender(t *testing.T) {
 		{"references are shown", "&#27;[31m &lt; &zwj;", 60, []string{"&#27;[31m &lt; &zwj;"}},
 		{"controls are shown", "a\x1b]52;c;aGk=\ab", 60, []string{`a\x1b]52;c;aGk=\x07b`}},
 		{"a long word is broken", strings.Repeat("x", 12), 5, []string{"xxxxx", "xxxxx", "xx"}},
+		{"code in a quote stays behind its bar", "> Written since `issue_refund` said that `reason_code_is_missing` is gone", 26,
+			[]string{"│ Written since", "│ `issue_refund` said that", "│ `reason_code_is_missing`", "│ is gone"}},
+		{"a long word in a quote, too", "> missing `reason_code_is_missing`\n> > and `a b c d e f g`", 14,
+			[]string{"│ missing", "│ `reason_cod", "│ e_is_missin", "│ g`", "│", "│ │ and `a b c", "│ │ d e f g`"}},
 		{"nothing", "", 10, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,10 +6,10 @@ import "charm.land/glamour/v2/ansi"
 // readable without colour: headings keep their hashes, code its backquotes.
 func config(p Palette) ansi.StyleConfig {
 	text := primitive(p.Text)
-	bullet, rule, quote, tick, untick := "• ", "────────", "│ ", "✓ ", "○ "
+	bullet, rule, quote, tick, untick := "• ", "────────", string(standBar), "✓ ", "○ "
 	column, cross, line := "│", "┼", "─"
 	if p.ASCII {
-		bullet, rule, quote, tick, untick = "- ", "--------", "| ", "[x] ", "[ ] "
+		bullet, rule, quote, tick, untick = "- ", "--------", string(standPipe), "[x] ", "[ ] "
 		column, cross, line = "|", "+", "-"
 	}
 	bold := func(color, prefix string) ansi.StyleBlock {
