@@ -23,11 +23,11 @@ func verb(tool string) string {
 	return "call"
 }
 
-// callArgs are the arguments of a call in a few words; what is no object is shown as it is.
+// callArgs are the arguments of a call in a few words; of what is no object, its beginning.
 func callArgs(c episode.Call) string {
 	var args map[string]any
 	if json.Unmarshal([]byte(c.Arguments), &args) != nil {
-		return c.Arguments
+		return firstLine(c.Arguments)
 	}
 	text := func(name string) string { s, _ := args[name].(string); return s }
 	switch c.Name {
@@ -48,7 +48,7 @@ func callArgs(c episode.Call) string {
 	case "harness_notice_resolve":
 		return tag(text("notice_id")) + " " + text("resolution")
 	}
-	return c.Arguments
+	return firstLine(c.Arguments)
 }
 
 // traceName is SESSION/TURN of a trace id made of both, with the session shortened.

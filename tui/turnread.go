@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/event"
@@ -101,16 +99,4 @@ func worst(r scoring.Report) *float64 {
 		}
 	}
 	return out
-}
-
-// firstLine is what a list shows of a long text.
-func firstLine(s string) string {
-	s = strings.TrimSpace(s)
-	if i := strings.IndexByte(s, '\n'); i >= 0 {
-		s = s[:i]
-	}
-	if r := []rune(s); len(r) > 200 {
-		s = string(r[:200])
-	}
-	return s
 }

@@ -230,7 +230,9 @@ func (p *turnsPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		p.list.Move(1)
 		return p.moved(ctx), true
 	case action.NextProblem, action.PrevProblem:
-		ok := p.seek(ctx, id == action.NextProblem, func(r turnRow) bool { return r.Notice != "" || r.Errors > 0 || r.Stalled || r.Regressed || r.CutOff != "" })
+		ok := p.seek(ctx, id == action.NextProblem, func(r turnRow) bool {
+			return r.Notice != "" || r.Errors > 0 || r.Stalled || r.Regressed || r.CutOff != ""
+		})
 		return nil, ok
 	case action.Protect:
 		return protect(ctx, p.session, ctx.Scope.Turn), true
