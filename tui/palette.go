@@ -143,9 +143,14 @@ func (p *palette) Card(a *App, w, h int) (string, []string, int, int) {
 	} else {
 		prompt.Put(style.Text, value)
 	}
-	rows := []string{prompt.String(), s.Row(w, style.Panel).String()}
-	room := max(1, h-len(rows))
 	list, cursor := p.lines(value == "")
+	// The reason of the one under the cursor is told in full.
+	reason := s.Row(w, style.Panel)
+	if p.at < len(p.shown) {
+		reason.Put(style.Warn, a.disabled(p.shown[p.at].ID))
+	}
+	rows := []string{prompt.String(), reason.String()}
+	room := max(1, h-len(rows))
 	top := max(0, min(cursor-room/2, len(list)-room))
 	for i := top; i < min(len(list), top+room); i++ {
 		l := list[i]
@@ -173,13 +178,17 @@ func (p *palette) Card(a *App, w, h int) (string, []string, int, int) {
 		if l.act.Arg != "" {
 			r.Put(style.Faint, " "+strings.ToUpper(l.act.Arg))
 		}
-		if why != "" {
+		if r.Left() >= s.Width(why)+2 {
 			r.Put(style.Faint, "  "+why)
 		}
 		rows = append(rows, r.String())
 	}
 	if len(list) == 0 {
 		rows = append(rows, s.Row(w, style.Panel).Put(style.Dim, "no command matches").String())
+	}
+	// The box keeps its place while what is typed leaves fewer commands.
+	for range min(room, p.height()) + 2 - len(rows) {
+		rows = append(rows, s.Row(w, style.Panel).String())
 	}
 	before := string([]rune(value)[:p.input.Position()])
 	return p.title, rows, min(w-1, 2+s.Width(s.Clean(before))), 0
@@ -188,6 +197,18 @@ func (p *palette) Card(a *App, w, h int) (string, []string, int, int) {
 type paletteLine struct {
 	act   action.Action
 	group string
+}
+
+// height is how many rows all actions have, with the names of their groups.
+func (p *palette) height() int {
+	n, last := len(p.all), ""
+	for _, act := range p.all {
+		if p.groups && act.Group != last {
+			last = act.Group
+			n++
+		}
+	}
+	return n
 }
 
 // lines are the actions with the names of their groups between them; cursor is the

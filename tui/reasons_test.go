@@ -1,10 +1,14 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"vise/engine/event"
+	"vise/engine/repair"
 	"vise/engine/rule"
 	"vise/store"
 )
@@ -63,4 +67,47 @@ func TestProgressText(t *testing.T) {
 	if got, want := p.text(replay, nil, 6, noon), "repairing  e-1 model turn 1/6  0 s"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// The box of the commands stays where it is while matches shrink, and the reason of
+// the one under the cursor is told in full.
+func TestPaletteKeepsItsPlace(t *testing.T) {
+	b := newBench(t, worked(t), 120, 40)
+	edge := func() int {
+		return slices.IndexFunc(b.frame(), func(row string) bool { return strings.Contains(ansi.Strip(row), "─ commands ─") })
+	}
+	b.press(":")
+	want := edge()
+	for _, k := range "retire" {
+		b.press(string(k))
+		if got := edge(); got != want {
+			t.Fatalf("after %q the box is at row %d, was at %d", string(k), got, want)
+		}
+	}
+	b.press("esc", ":")
+	for _, k := range "breakpoint" {
+		b.press(string(k))
+	}
+	if screen := ansi.Strip(strings.Join(b.frame(), "\n")); !strings.Contains(screen, "breakpoints are not there yet; every model and tool call is a checkpoint ") {
+		t.Errorf("the reason is not told in full:\n%s", screen)
+	}
+}
+
+// A repair that is cancelled in its last model turn ended in that one.
+func TestCancelledTurn(t *testing.T) {
+	d := newDesk(t, true)
+	d.size(PaneRepair, 100, 30)
+	ended := make(chan error, 1)
+	go func() { ended <- d.live(t.Context(), "s-live") }()
+	h := d.held()
+	for h.Point != repair.BeforeResolve {
+		d.hold.Step()
+		h = d.held()
+	}
+	d.hold.Cancel()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	d.pump()
+	d.sees(PaneRepair, "cancelled  model turn "+itoa(h.Turn)+"/6")
 }

@@ -100,7 +100,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("workbench: %w", themeErr)
 	}
 	if cfg.env("TERM") == "dumb" {
-		return fmt.Errorf("workbench: TERM=dumb cannot draw a screen: %w", ErrNoTerminal)
+		return fmt.Errorf("workbench: TERM=dumb cannot draw a screen; without one use: vise replay, vise validate, vise journal (vise --help): %w", ErrNoTerminal)
 	}
 
 	keys, err := action.Default().Bind(cfg.Keys)

@@ -41,7 +41,7 @@ func New(list []Action) (*Registry, error) {
 			}
 			for _, j := range r.byKey[k] {
 				if b := r.list[j]; clash(a, b) {
-					errs = append(errs, fmt.Errorf("key %q means both %q and %q", k, b.ID, a.ID))
+					errs = append(errs, fmt.Errorf("key %q means both %q and %q: give one of them another key", k, b.ID, a.ID))
 				}
 			}
 			r.byKey[k] = append(r.byKey[k], i)
@@ -145,7 +145,7 @@ func (r *Registry) Bind(keys map[string][]string) (*Registry, error) {
 	for name, k := range keys {
 		i, ok := r.byID[ID(name)]
 		if !ok {
-			errs = append(errs, fmt.Errorf("ui.keys: no action is called %q; vise keys lists them", name))
+			errs = append(errs, fmt.Errorf("ui.keys in vise.toml: no action is called %q; vise keys lists them", name))
 			continue
 		}
 		list[i].Keys = slices.Clone(k)
@@ -155,7 +155,7 @@ func (r *Registry) Bind(keys map[string][]string) (*Registry, error) {
 	}
 	bound, err := New(list)
 	if err != nil {
-		return nil, fmt.Errorf("ui.keys: %w", err)
+		return nil, fmt.Errorf("ui.keys in vise.toml: %w", err)
 	}
 	return bound, nil
 }

@@ -103,3 +103,16 @@ func TestFooter(t *testing.T) {
 		t.Errorf("footer of attention: %q", words)
 	}
 }
+
+// A key that a person binds twice names itself, both actions, and where to look.
+func TestBindNamesTheConflict(t *testing.T) {
+	_, err := action.Default().Bind(map[string][]string{"run.replay": {"s"}})
+	if err == nil {
+		t.Fatal("bound")
+	}
+	for _, want := range []string{"ui.keys in vise.toml", `"s"`, `"run.replay"`, `"run.step"`} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not name %s", err, want)
+		}
+	}
+}
