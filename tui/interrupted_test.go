@@ -20,7 +20,7 @@ func TestInterruptedRepair(t *testing.T) {
 		pane    string
 	}{
 		{"before the store is opened again", episode.Episode{Status: episode.Running}, "interrupted, s starts it again"},
-		{"after", episode.Episode{Status: episode.Cancelled, Result: &episode.Result{ErrorCategory: "interrupted"}}, "cancelled"},
+		{"after", episode.Episode{Status: episode.Cancelled, Result: &episode.Result{ErrorCategory: "interrupted"}}, "s starts it again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := newDesk(t, false)
@@ -39,7 +39,7 @@ func TestInterruptedRepair(t *testing.T) {
 				return tx.Emit(event.Event{Type: event.RepairStarted, EpisodeID: "e-1", SessionID: "s-1"})
 			})
 			d.sees(PaneRepair, c.pane)
-			d.sees(PaneAttention, "was interrupted", "s starts it again")
+			d.sees(PaneAttention, "interrupted: the process", "s starts it again")
 			if a := d.panes[PaneAttention].(*attentionPane); a.episode() != "e-1" {
 				t.Errorf("s would start %q", a.episode())
 			}

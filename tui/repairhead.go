@@ -72,7 +72,9 @@ func seconds(d time.Duration) string {
 func (p *repairPane) spent() (turn int, u trace.Usage, priced bool) {
 	for _, s := range p.data.steps {
 		u = u.Add(s.Usage)
-		turn = s.Turn
+		if s.Attempt == p.data.episode.Attempts {
+			turn = s.Turn
+		}
 		priced = priced || s.Usage.CostUSD != nil
 	}
 	if r := p.data.episode.Result; r != nil && !p.here {

@@ -315,7 +315,11 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 			rows = append(rows, p.wrapped(style.Text, why, 5, 0, 3)...)
 		}
 	}
-	if !r.Status.Success() && !e.NotBefore.IsZero() && e.Status != episode.Dead {
+	switch {
+	case r.Status.Success() || e.Status == episode.Dead:
+	case e.NotBefore.IsZero():
+		rows = append(rows, p.wrapped(style.Dim, "s starts it again", 5, 0, 1)...)
+	default:
 		rows = append(rows, p.wrapped(style.Dim, "tried again from "+clock(e.NotBefore)+" on; s starts it at once", 5, 0, 2)...)
 	}
 	return rows

@@ -117,7 +117,7 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 			if !pending {
 				continue
 			}
-			x = AttentionItem{Kind: "failed", Text: "was interrupted: the process that ran it ended before it did; repair " + tag(e.ID),
+			x = AttentionItem{Kind: "failed", Text: "interrupted: the process that ran it ended before it did; repair " + tag(e.ID),
 				Do: "enter shows its steps; s starts it again"}
 		case e.Status == episode.Dead:
 			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%sgiven up after %s, %s", why, count(e.Attempts, "attempt"), tag(e.ID)),
