@@ -91,22 +91,38 @@ func (p *sessionsPane) SearchFar(ctx *Context, dir int) tea.Cmd {
 		if err := j.seek(alive, tx, from, dir); err != nil || j.key == "" {
 			return j, err
 		}
-		head, _, err := tx.Session(j.key)
-		if err != nil {
-			return j, err
-		}
-		newer, err := tx.Sessions(store.Window{After: j.key, Limit: 1, Oldest: true})
-		if err != nil {
-			return j, err
-		}
-		older, err := tx.Sessions(store.Window{After: j.key, Limit: sessionsPage})
-		if err != nil {
-			return j, err
-		}
-		j.before = len(newer) > 0
-		j.rows, j.after, err = judged(tx, append([]trace.Session{head}, older...), sessionsPage)
+		err = j.around(tx)
 		return j, err
 	})
+}
+
+// leapTo asks for the page that begins with a session.
+func (p *sessionsPane) leapTo(ctx *Context, id string) tea.Cmd {
+	p.stopSeeking()
+	return p.jump.ask(ctx, func(tx *store.Tx) (j sessionsJump, err error) {
+		j.key, j.total = id, -1
+		err = j.around(tx)
+		return j, err
+	})
+}
+
+// around reads the page that begins with the session of the key; no rows when it is gone.
+func (j *sessionsJump) around(tx *store.Tx) error {
+	head, ok, err := tx.Session(j.key)
+	if err != nil || !ok {
+		return err
+	}
+	newer, err := tx.Sessions(store.Window{After: j.key, Limit: 1, Oldest: true})
+	if err != nil {
+		return err
+	}
+	older, err := tx.Sessions(store.Window{After: j.key, Limit: sessionsPage})
+	if err != nil {
+		return err
+	}
+	j.before = len(newer) > 0
+	j.rows, j.after, err = judged(tx, append([]trace.Session{head}, older...), sessionsPage)
+	return err
 }
 
 // seek goes through the heads page by page until it is told to stop.
@@ -154,9 +170,12 @@ func (p *sessionsPane) landed(ctx *Context, j sessionsJump) tea.Cmd {
 			return nil
 		}
 	}
+	if len(j.rows) == 0 {
+		return nil // it is gone, or not stored yet
+	}
+	p.wanted = ""
 	p.more.drop()
 	p.asking = false
-	p.wanted = ""
 	p.list.Set(j.rows, j.before, j.after)
 	switch j.place {
 	case placeHome:

@@ -55,6 +55,12 @@ func TestSessionsBeyondThePage(t *testing.T) {
 	}
 	b.press("esc", "G", "/", "0", "6", "9", "9")
 	at("s-0699")
+	// What comes into scope from elsewhere is shown, wherever it lies.
+	b.app.ctx.Scope.Session = "s-0100"
+	b.run(b.app.settleScope())
+	if got := b.app.panes[PaneSessions].(*sessionsPane).list.Key(); got != "s-0100" {
+		t.Errorf("the cursor is on %s, want the session in scope", got)
+	}
 }
 
 // Only the run that is going on is marked as running, whatever is selected.

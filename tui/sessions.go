@@ -90,6 +90,8 @@ func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
 		if p.list.SelectKey(p.wanted) {
 			p.wanted = ""
 			p.bump()
+		} else if p.wanted != "" && p.list.Len() > 0 && !c.Reload {
+			cmds = append(cmds, p.ask(ctx))
 		}
 	}
 	switch {
@@ -179,6 +181,10 @@ func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 				p.settle(ctx)
 			}
 			p.bump()
+		}
+		before, after := p.list.More()
+		if fresh && err == nil && p.wanted != "" && (before || after) {
+			return true, p.leapTo(ctx, p.wanted) // it lies beyond the window
 		}
 		return true, p.load(ctx)
 	}
