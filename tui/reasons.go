@@ -45,7 +45,7 @@ func (a *App) nothing(id action.ID) tea.Cmd {
 	if len(act.Panes) > 0 && !act.For(string(a.focus)) {
 		return a.say(style.Dim, belongs(act))
 	}
-	return a.say(style.Dim, act.Title+" means nothing in "+paneCalled(a.focus))
+	return a.say(style.Dim, "\""+act.Title+"\" means nothing in "+paneCalled(a.focus))
 }
 
 // idleTime says why there is no going back or forward in time; "" when there is.
