@@ -185,7 +185,10 @@ func (a *App) run(id action.ID) tea.Cmd {
 	if err != nil {
 		return a.say(style.Bad, err.Error())
 	}
-	if a.ctx.NoAgent && (id == action.Validate || id == action.ValidateOne) {
+	switch rules, _ := a.panes[PaneRules].(*rulesPane); {
+	case id == action.Validate && rules != nil && !rules.hasCandidate():
+		return a.say(style.Dim, "no candidates to validate")
+	case a.ctx.NoAgent && (id == action.Validate || id == action.ValidateOne):
 		return a.say(style.Warn, noAgent)
 	}
 	return nil

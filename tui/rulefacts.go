@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"vise/engine/rule"
@@ -68,6 +69,12 @@ func author(name string) string {
 		return "somebody"
 	}
 	return name
+}
+
+// hasCandidate reports whether a rule waits for evidence; it may when not all are read.
+func (p *rulesPane) hasCandidate() bool {
+	_, more := p.list.More()
+	return more || slices.ContainsFunc(p.list.Items(), func(r rule.Rule) bool { return r.Status == rule.Candidate })
 }
 
 // status of a rule as far as it is read, "" when it is not.
