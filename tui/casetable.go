@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"vise/engine/evidence"
 	scoring "vise/engine/score"
@@ -260,7 +261,7 @@ func (p *validationPane) foot() []string {
 		v := p.data.verdict
 		worth := evidenceWords(v, p.data.rule.Trial)
 		if p.ctx.NoAgent && v.Outcome == evidence.PendingStill {
-			worth = noAgent + "; " + worth
+			worth = noAgent + "; " + strings.TrimPrefix(worth, "weak: ")
 		}
 		say("evidence", style.Text, worth)
 		mark := p.st().Glyphs.Neutral
