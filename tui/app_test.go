@@ -29,6 +29,8 @@ type bench struct {
 	*desk
 	app *App
 	cfg Config
+	// patience is how long a command may take; a slower one is a tick. 0 = 80 ms.
+	patience time.Duration
 }
 
 func newBench(t testing.TB, d *desk, w, h int) *bench {
@@ -71,7 +73,7 @@ func (b *bench) run(cmd tea.Cmd) {
 		case paneReply, doMsg, sayMsg, feedMsg, activityMsg:
 			b.send(m)
 		}
-	case <-time.After(80 * time.Millisecond): // a tick
+	case <-time.After(max(80*time.Millisecond, b.patience)): // a tick
 	}
 }
 

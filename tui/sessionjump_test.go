@@ -25,7 +25,16 @@ func many(t *testing.T, n int) *bench {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return newBench(t, d, 140, 40)
+	return newReader(t, d)
+}
+
+// newReader is a bench that waits for long readings.
+func newReader(t *testing.T, d *desk) *bench {
+	b := newBench(t, d, 140, 40)
+	b.patience = 3 * time.Second
+	b.run(b.app.apply(Change{Reload: true, Scope: true, Old: *b.app.ctx.Scope}))
+	b.run(b.app.settleScope())
+	return b
 }
 
 // The ends of the list are those of the store, and a search finds what is not loaded.
@@ -99,7 +108,7 @@ func TestTurnsBeyondTheWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := newBench(t, d, 140, 40)
+	b := newReader(t, d)
 	at := func(want int) {
 		t.Helper()
 		if got := b.app.ctx.Scope.Turn; got != want {
@@ -128,12 +137,12 @@ func TestRulesBeyondThePage(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	b := newBench(t, d, 140, 40)
+	b := newReader(t, d)
 	b.press("6", "/", " ", "7", "7")
 	if got := b.app.ctx.Scope.Rule; got != "r-0077" {
 		t.Errorf("rule %s is selected, want r-0077", got)
 	}
-	b = newBench(t, d, 140, 40)
+	b = newReader(t, d)
 	b.press("6", "G")
 	if got := b.app.ctx.Scope.Rule; got != "r-0000" {
 		t.Errorf("rule %s is selected, want the oldest", got)

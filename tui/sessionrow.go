@@ -39,12 +39,12 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	switch {
 	case it.Alerted:
 		state, stateRole = g.Fail, style.Bad
+	case p.running(it):
+		state, stateRole = g.Busy, style.Info
 	case it.Worst != nil && *it.Worst < 0.5:
 		state, stateRole = g.Fail, style.Warn
 	case it.Worst != nil:
 		state, stateRole = g.Pass, style.Good
-	case p.running(it):
-		state, stateRole = g.Busy, style.Info
 	}
 	const tail = 11 // turns, mark and score
 	sessionName(r, st, it, role, max(4, r.Left()-tail))
