@@ -158,7 +158,8 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	for i, input := range p.inputs {
 		turn, perr := session.Prompt(ctx, i, input)
 		out.info = session.Info()
-		if perr != nil && !turn.CutShort() {
+		if perr != nil {
+			// Our reason, not the agent's: one that we told to stop says "cancelled".
 			turn.StopReason = infrastructure(ctx, perr)
 		}
 		if perr == nil || len(turn.Spans) > 0 {
