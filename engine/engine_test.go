@@ -487,7 +487,7 @@ func TestAnInterruptedRepairIsClosedAtTheNextStart(t *testing.T) {
 	p.begin("s", trace.Live)
 	p.end(bad("s", 0))
 	n := p.notices()[0]
-	e := episode.Episode{ID: "e-000000000001", SessionID: "s", NoticeIDs: []string{n.ID}, Attempts: 1, Status: episode.Running, CreatedAt: n.CreatedAt}
+	e := episode.Episode{ID: "e-000000000001", SessionID: "s", NoticeIDs: []string{n.ID}, AllowedTraces: n.FlaggedTraces, Attempts: 1, Status: episode.Running, CreatedAt: n.CreatedAt}
 	if err := p.store.Update(t.Context(), func(tx *store.Tx) error { return tx.PutEpisode(e) }); err != nil {
 		t.Fatal(err)
 	}
