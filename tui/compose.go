@@ -71,21 +71,15 @@ func boxed(b *box, s *style.Style, p Pane, number, w, h int, focus bool) []strin
 	}
 	thumb := s.PaintOn(style.BorderOn, style.Plain, g.Thumb)
 	inner := p.Rows()
-	var sb strings.Builder
 	for i := range h - 2 {
-		sb.Reset()
-		sb.WriteString(left)
+		row, edge := s.Blank(w-2), left
 		if i < len(inner) {
-			sb.WriteString(inner[i])
-		} else {
-			sb.WriteString(s.Blank(w - 2))
+			row = inner[i]
 		}
 		if thumbLen > 0 && i >= thumbAt && i < thumbAt+thumbLen {
-			sb.WriteString(thumb)
-		} else {
-			sb.WriteString(left)
+			edge = thumb
 		}
-		rows = append(rows, sb.String())
+		rows = append(rows, left+row+edge) // one allocation of the right size
 	}
 	bottom := s.Row(w, style.Plain)
 	bottom.Put(line, g.BottomLeft+strings.Repeat(g.H, max(0, w-2))+g.BottomRight)
