@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vise/engine/event"
+	"vise/engine/evidence"
 	"vise/engine/guard"
 	"vise/engine/trace"
 	"vise/replay/driver"
@@ -30,7 +31,7 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	var turns int
 	out, err := r.drive(ctx, plan{
 		runID: runID, sessionID: head.ID, inputs: inputs, view: r.View,
-		seed: Seed(r.BaseSeed, from.ID, "live", strconv.Itoa(n)),
+		seed: evidence.RunSeed(r.BaseSeed, from.ID, "live", strconv.Itoa(n)),
 		// Long enough for every turn to use its whole time, and the repairs between them.
 		ttl: time.Duration(len(inputs)+1) * (r.Agent.TurnTimeout + time.Hour),
 		onSpan: func(turn int, s trace.Span) {

@@ -2,14 +2,11 @@ package replay
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"vise/engine/process"
@@ -199,13 +196,6 @@ func (r *Runner) openLog(runID string) (io.WriteCloser, error) {
 type discard struct{ io.Writer }
 
 func (discard) Close() error { return nil }
-
-// Seed derives the VISE_RUN_SEED of one run from the project's base seed and
-// what tells the run apart: case or session, arm, number of the run.
-func Seed(base int64, parts ...string) string {
-	h := sha256.Sum256(fmt.Appendf(nil, "%d|%s", base, strings.Join(parts, "|")))
-	return hex.EncodeToString(h[:8])
-}
 
 // infrastructure names why a failed run says nothing about the agent, "" when
 // the failure is the agent's own.

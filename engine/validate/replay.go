@@ -2,8 +2,6 @@ package validate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -80,7 +78,7 @@ func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case
 		attempt = r.Trial.ReplayAttempts
 	}
 	job := evidence.Job{RunID: v.Store.NewID("run"), CaseID: c.ID, RuleID: r.ID, Arm: "treatment", Input: *c.Input,
-		Seed:    runSeed(v.Config.Seed, c.ID, "treatment", strconv.Itoa(attempt)),
+		Seed:    evidence.RunSeed(v.Config.Seed, c.ID, "treatment", strconv.Itoa(attempt)),
 		Timeout: v.Config.ReplayTimeout, EnvWait: v.Config.EnvWait}
 	run, err := v.Replayer.Replay(ctx, job)
 	if err != nil {
@@ -160,14 +158,4 @@ func (v *Validator) journalCase(ctx context.Context, ruleID string, c evidence.C
 		return fmt.Errorf("validate rule %s: journal case %s: %w", ruleID, c.CaseID, err)
 	}
 	return nil
-}
-
-// runSeed is the VISE_RUN_SEED of one replay: hash of base seed, case, arm and run.
-func runSeed(base int64, parts ...string) string {
-	h := sha256.New()
-	fmt.Fprint(h, base)
-	for _, p := range parts {
-		fmt.Fprintf(h, "|%s", p)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
 }
