@@ -28,12 +28,7 @@ func replayInput(tx *store.Tx, s trace.Session, turn int) (*evidence.Input, erro
 	if err != nil {
 		return nil, err
 	}
-	in := &evidence.Input{TaskSummary: s.TaskSummary, ScopeHints: s.ScopeHints}
-	for _, t := range heads {
-		if t.Index <= turn && !t.Synthetic && t.Input != "" {
-			in.Turns = append(in.Turns, t.Input)
-		}
-	}
+	in := &evidence.Input{TaskSummary: s.TaskSummary, ScopeHints: s.ScopeHints, Turns: inputs(heads, turn)}
 	if len(in.Turns) == 0 {
 		return nil, nil
 	}
@@ -44,6 +39,16 @@ func replayInput(tx *store.Tx, s trace.Session, turn int) (*evidence.Input, erro
 	sum := sha256.Sum256(raw)
 	in.Digest = hex.EncodeToString(sum[:])
 	return in, nil
+}
+
+// inputs are the user's inputs up to and including a turn.
+func inputs(heads []store.TurnHead, turn int) (out []string) {
+	for _, t := range heads {
+		if t.Index <= turn && !t.Synthetic && t.Input != "" {
+			out = append(out, t.Input)
+		}
+	}
+	return out
 }
 
 // ProtectCase makes a win of a session up to a turn (negative: the last one). Its
@@ -76,7 +81,7 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 	if i := slices.IndexFunc(turns, func(t store.TurnHead) bool { return t.Index <= turn && t.CutShort() }); i >= 0 {
 		return fail(fmt.Errorf("turn %d was cut short (%s): there is nothing to protect", turns[i].Index, turns[i].StopReason))
 	}
-	baseline, err := h.baseline(ctx, head, turn)
+	baseline, by, err := h.baseline(ctx, head, turn)
 	if err != nil {
 		return fail(err)
 	}
@@ -94,7 +99,7 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 		return fail(fmt.Errorf("it holds no user input up to turn %d, so it cannot be replayed", turn))
 	}
 	c := evidence.Case{ID: h.store.NewID("c"), CreatedAt: h.now(), SessionID: session, TurnIndex: turn, Kind: evidence.Win,
-		Signature: []string{fmt.Sprintf("win:turn-%d", turn)}, Baseline: baseline, Input: input}
+		Signature: []string{fmt.Sprintf("win:turn-%d", turn)}, Baseline: baseline, BaselineBy: by, Input: input}
 	err = h.store.Update(ctx, func(tx *store.Tx) error {
 		wins, err := tx.Cases(evidence.Win)
 		if err != nil {
@@ -117,9 +122,9 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 	return c, nil
 }
 
-// baseline are the scores of one turn on the replay metrics, from the stored
-// report or from a fresh fold over the session's turns.
-func (h *Harness) baseline(ctx context.Context, head trace.Session, turn int) (map[string]float64, error) {
+// baseline are the scores of one turn on the replay metrics and who gave them, from
+// the stored report or from a fresh evaluation.
+func (h *Harness) baseline(ctx context.Context, head trace.Session, turn int) (values map[string]float64, by map[string]string, err error) {
 	var report score.Report
 	var ok bool
 	var turns []trace.Turn
@@ -127,29 +132,22 @@ func (h *Harness) baseline(ctx context.Context, head trace.Session, turn int) (m
 		report, ok, err = tx.Report(head.ID, turn)
 		return err
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !ok {
 		if err := h.store.View(func(tx *store.Tx) (err error) {
 			turns, err = tx.Turns(head.ID, 0, turn+1)
 			return err
 		}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		scores, err := h.scoreReplay(ctx, head, turns)
-		if err != nil {
-			return nil, err
+		if report.Scores, err = h.scoreReplay(ctx, head, turns); err != nil {
+			return nil, nil, err
 		}
-		report.Scores = scores
 	}
 	wanted := h.replayMetrics()
-	out := map[string]float64{}
-	for _, s := range report.Scores {
-		if s.Value != nil && slices.Contains(wanted, s.Metric) {
-			out[s.Metric] = *s.Value
-		}
-	}
-	return out, nil
+	report.Scores = slices.DeleteFunc(report.Scores, func(s score.Score) bool { return !slices.Contains(wanted, s.Metric) })
+	return report.Baseline(), report.BaselineBy(), nil
 }
 
 // replayMetrics are tier 1 and tier 2 and the outcome: what a replay is scored on.

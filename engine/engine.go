@@ -19,6 +19,7 @@ import (
 	"vise/engine/model"
 	"vise/engine/repair"
 	"vise/engine/score/local"
+	"vise/engine/score/verifier"
 	"vise/engine/trace"
 	"vise/engine/validate"
 	"vise/store"
@@ -34,6 +35,8 @@ type Options struct {
 	// Replayer runs cases through the agent; nil means that no agent is
 	// configured and the forward trial decides.
 	Replayer validate.Replayer
+	// Verifier judges the outcome of every evaluated turn; nil = nobody does.
+	Verifier *verifier.Verifier
 	// Agent identifies the agent in verdicts.
 	Agent string
 	// Artifacts is the folder that rules.md and rules/SCOPE.md are kept in; "" keeps none.
@@ -52,6 +55,9 @@ type Harness struct {
 	red   *guard.Redactor // masks what live runs say before it is stored
 	agent *repair.Agent
 	valid *validate.Validator
+
+	verifier *verifier.Verifier
+	by       string // identity of the evaluator, without the verifier's
 
 	ctx  context.Context // ends with Close; owns the evaluation workers
 	stop context.CancelCauseFunc
@@ -86,6 +92,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	h := &Harness{
+		verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
 		red: red, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
 		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
 		lanes:   map[string]*lane{},
@@ -110,7 +117,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	}
 	h.valid = &validate.Validator{
 		Store: o.Store, Score: h.scoreReplay, Replayer: o.Replayer, Agent: o.Agent,
-		Redactor: red, EvaluatedBy: local.Identity,
+		Redactor: red, EvaluatedBy: h.identity(),
 		Config: validate.Config{
 			TrialMin: o.Config.Validate.TrialMinSessions, PromoteMargin: o.Config.Validate.PromoteMargin,
 			RegressMargin: o.Config.Validate.RegressMargin, ReplayTimeout: o.Config.Validate.ReplayTimeout,

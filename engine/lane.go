@@ -36,8 +36,10 @@ type lane struct {
 // small document, so that a turn costs the same however long the session is.
 type sessionState struct {
 	// Next is the index of the first turn that has not been scored.
-	Next      int               `json:"next"`
-	Gate      gate.States       `json:"gate,omitempty"`
+	Next int         `json:"next"`
+	Gate gate.States `json:"gate,omitempty"`
+	// GateBy is whose scores the gate was folded from: those of another evaluator start anew.
+	GateBy    string            `json:"gate_by,omitempty"`
 	Dedup     notice.Dedup      `json:"dedup"`
 	Admission gate.SessionState `json:"admission"`
 	// Alerted: the session has alerted before. Quiet: its latest report was quiet.

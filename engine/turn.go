@@ -1,8 +1,7 @@
 package engine
 
 import (
-	"context"
-	"fmt"
+	"maps"
 	"slices"
 
 	"vise/engine/event"
@@ -11,7 +10,6 @@ import (
 	"vise/engine/notice"
 	"vise/engine/rule"
 	"vise/engine/score"
-	"vise/engine/score/local"
 	"vise/engine/trace"
 	"vise/store"
 )
@@ -27,8 +25,10 @@ const breakerName = "breaker"
 // worse alarm than none (measured on recorded benchmark sessions).
 func (h *Harness) ladder() gate.Ladder {
 	e, g := h.cfg.Evaluate, h.cfg.Gate
+	thresholds := map[string]float64{score.OutcomeCorrect: e.OutcomeThreshold}
+	maps.Copy(thresholds, e.Thresholds)
 	l := gate.Ladder{
-		Tier1: e.Tier1, Tier2: e.Tier2, Tier3: e.Tier3, EnableTier3: e.EnableTier3, Thresholds: e.Thresholds,
+		Tier1: e.Tier1, Tier2: e.Tier2, Tier3: e.Tier3, EnableTier3: e.EnableTier3, Thresholds: thresholds,
 		Gate: gate.Config{Window: g.Window, Target: g.Target, Gain: g.Gain, Drop: g.Drop, StartPeak: g.StartPeak},
 	}
 	if e.By == "local" {
@@ -68,23 +68,20 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 				Data: map[string]any{"what": "evaluation", "reason": skip, "stop_reason": turn.StopReason}})
 		})
 	}
-	all, err := h.fold(l, head, turn)
+	read, err := h.read(head, turn, state, l)
 	if err != nil {
 		return err
 	}
-	if h.cfg.Evaluate.EnableTier3 {
-		all = append(all, local.PlanAdherence(head.Tools, turn))
-	}
-	ladder := h.ladder()
-	scores, after, err := ladder.Climb(state.Gate, []string{turn.TraceID}, answer(all))
-	if err != nil {
-		return err
-	}
-	state.Gate = after
-	report := score.Report{SessionID: head.ID, TurnIndex: turn.Index, Scores: scores}
+	state.Gate, state.GateBy = read.gate, h.by
+	report := score.Report{SessionID: head.ID, TurnIndex: turn.Index, Scores: read.scores}
 	if err := h.store.Update(h.ctx, func(tx *store.Tx) error {
-		if err := tx.PutReport(withAll(report, all)); err != nil {
+		if err := tx.PutReport(withAll(report, read.shown)); err != nil {
 			return err
+		}
+		for _, f := range read.faults {
+			if err := tx.Emit(unscored(head.ID, turn.Index, f)); err != nil {
+				return err
+			}
 		}
 		if !report.Empty() {
 			// A report without any score is no information: it neither recovers a
@@ -116,19 +113,6 @@ func (h *Harness) dismiss() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.admitted.Launched--
-}
-
-// answer serves the ladder's requests from the scores of the turn's one trace.
-func answer(all []score.Score) gate.Request {
-	return func(_, metrics []string) ([]score.Score, error) {
-		var out []score.Score
-		for _, s := range all {
-			if slices.Contains(metrics, s.Metric) {
-				out = append(out, s)
-			}
-		}
-		return out, nil
-	}
 }
 
 // shown is the tier of scores that are stored for display only: tier 3 never alerts by value.
@@ -218,7 +202,7 @@ func (h *Harness) handle(tx *store.Tx, head trace.Session, turn trace.Turn, repo
 // capture keeps a breach as a case that validation can run again.
 func (h *Harness) capture(tx *store.Tx, n notice.Notice, report score.Report, input *evidence.Input) error {
 	c := evidence.Case{ID: h.store.NewID("c"), CreatedAt: h.now(), SessionID: n.SessionID, TurnIndex: n.TurnIndex,
-		Kind: evidence.Failure, Signature: n.Signatures, Baseline: report.Baseline(), Input: input}
+		Kind: evidence.Failure, Signature: n.Signatures, Baseline: report.Baseline(), BaselineBy: report.BaselineBy(), Input: input}
 	stored, err := tx.Cases("")
 	if err != nil {
 		return err
@@ -269,24 +253,4 @@ func (h *Harness) observe(tx *store.Tx, session string, signatures []string) err
 		}
 	}
 	return nil
-}
-
-// scoreReplay scores the last turn of a replayed session on the replay metrics.
-func (h *Harness) scoreReplay(_ context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
-	if len(turns) == 0 {
-		return nil, fmt.Errorf("score session %s: it has no turn", s.ID)
-	}
-	eval := local.New(s, local.Options{Handoff: h.cfg.Evaluate.Handoff})
-	var all []score.Score
-	for _, t := range turns {
-		all = eval.Turn(t)
-	}
-	wanted := h.replayMetrics()
-	var out []score.Score
-	for _, sc := range all {
-		if slices.Contains(wanted, sc.Metric) {
-			out = append(out, sc)
-		}
-	}
-	return out, nil
 }

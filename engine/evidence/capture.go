@@ -28,7 +28,7 @@ func Admit(stored []Case, c Case, limit int) Capture {
 		if old.Replayable() || !c.Replayable() {
 			return Capture{Case: old}
 		}
-		old.Input, old.Baseline, old.TurnIndex = c.Input, c.Baseline, c.TurnIndex
+		old.Input, old.Baseline, old.BaselineBy, old.TurnIndex = c.Input, c.Baseline, c.BaselineBy, c.TurnIndex
 		return Capture{Case: old, Updated: true}
 	}
 	c.Signature = sortedSet(c.Signature)

@@ -28,9 +28,20 @@ type Case struct {
 	Kind      Kind               `json:"kind"`
 	Signature []string           `json:"signature"` // sorted signatures
 	Baseline  map[string]float64 `json:"baseline_scores"`
+	// BaselineBy is who gave each score of the baseline (score.Score.By); a metric
+	// that is missing here may be compared with any.
+	BaselineBy map[string]string `json:"baseline_by,omitempty"`
 	// Input is nil when the case cannot be replayed.
 	Input *Input `json:"replay_input,omitempty"`
 	Notes string `json:"notes,omitempty"`
+}
+
+// Comparable reports whether a replay's score on a metric, given by an evaluator of
+// identity by, may be compared with the case's baseline: scores of different
+// evaluators, judges, prompts or verifiers never are.
+func (c Case) Comparable(metric, by string) bool {
+	was, known := c.BaselineBy[metric]
+	return !known || was == by
 }
 
 // Input is what a replay feeds the agent.

@@ -153,8 +153,8 @@ func (l Ladder) fold(states States, scores []score.Score, trace string) bool {
 	return fired
 }
 
-// Outcome returns the verifier's verdict as the last score of a report: tier 0, no
-// trace. It never opens a tier.
-func (l Ladder) Outcome(value float64) score.Score {
-	return score.Score{Metric: score.OutcomeCorrect, Value: &value, Threshold: l.threshold(score.OutcomeCorrect, 0), By: "verifier"}
+// Outcome returns the verdict of a verifier (its identity in by) as the last score
+// of a report: tier 0, no trace. It never opens a tier.
+func (l Ladder) Outcome(value float64, by string) score.Score {
+	return score.Score{Metric: score.OutcomeCorrect, Value: &value, Threshold: l.threshold(score.OutcomeCorrect, 0), By: by}
 }

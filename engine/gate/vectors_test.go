@@ -78,7 +78,7 @@ func TestVectorsTierLadder(t *testing.T) {
 			}
 			states = after
 			if v := score.Outcome(turn.Verifier); v != nil {
-				scores = append(scores, ladder.Outcome(*v))
+				scores = append(scores, ladder.Outcome(*v, "verifier"))
 			}
 			list := []any{}
 			for _, s := range scores {

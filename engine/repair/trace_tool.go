@@ -70,7 +70,7 @@ func (t *toolset) traceInspect(args map[string]any) outcome {
 		missing("trace", err)
 	} else {
 		data["trace"] = map[string]any{"turn_index": turn.Index, "input": t.quote(turn.Input, maxInput), "stop_reason": guard.Line(turn.StopReason, 60)}
-		data["answer"] = t.quote(answer(turn), maxAnswer)
+		data["answer"] = t.quote(turn.Answer(), maxAnswer)
 	}
 	if err := t.look(nil); err != nil {
 		missing("tool calls", err)
@@ -110,16 +110,6 @@ func (t *toolset) look(fn func(*store.Tx) error) error {
 		return nil
 	}
 	return t.agent.Store.View(fn)
-}
-
-// answer is the last text the agent gave in the turn.
-func answer(turn trace.Turn) string {
-	for _, s := range slices.Backward(turn.Spans) {
-		if s.Kind == trace.LLM && s.Output != "" {
-			return s.Output
-		}
-	}
-	return ""
 }
 
 // spans lists the agent's tool calls, bounded: failing ones and the last ones

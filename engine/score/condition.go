@@ -148,3 +148,14 @@ func (r Report) Baseline() map[string]float64 {
 	}
 	return out
 }
+
+// BaselineBy returns metric → identity of the evaluator for the values of Baseline.
+func (r Report) BaselineBy() map[string]string {
+	out := map[string]string{}
+	for _, s := range r.Scores {
+		if s.Value != nil && s.By != "" {
+			out[s.Metric] = s.By
+		}
+	}
+	return out
+}

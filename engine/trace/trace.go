@@ -7,6 +7,7 @@ package trace
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -125,6 +126,16 @@ func (t Turn) CutShort() bool {
 		return true
 	}
 	return false
+}
+
+// Answer is the last text that the agent itself gave in the turn, "" for none.
+func (t Turn) Answer() string {
+	for _, s := range slices.Backward(t.Spans) {
+		if s.Kind == LLM && s.Output != "" {
+			return s.Output
+		}
+	}
+	return ""
 }
 
 // Span is one step of a trace, in the order it happened.

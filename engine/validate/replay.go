@@ -110,7 +110,7 @@ func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case
 	}
 	x.Scores = map[string]float64{}
 	for _, s := range scores {
-		if s.Value != nil {
+		if s.Value != nil && c.Comparable(s.Metric, s.By) {
 			x.Scores[s.Metric] = *s.Value
 		}
 	}

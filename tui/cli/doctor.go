@@ -70,6 +70,7 @@ func (a *app) doctorCmd() *cobra.Command {
 // examine looks at everything a run needs.
 func (a *app) examine(ctx context.Context, cfg *config.Config) []check {
 	checks := []check{a.examineStore(ctx, cfg), a.examineAgent(ctx, cfg), a.examineModel(ctx, cfg)}
+	checks = append(checks, a.examineEvaluators(ctx, cfg)...)
 	if len(cfg.Agent.Command) > 0 && cfg.Agent.Sandbox != "off" {
 		checks = append(checks, check{"sandbox", "warning", "none is built in so far: the agent runs with your own rights (its environment is an allow-list)"})
 	}

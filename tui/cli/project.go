@@ -166,6 +166,9 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 	}
 	a.reap(ctx, st)
 	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log, Artifacts: cfg.Path(cfg.Store.Path)}
+	if o.Verifier, err = a.newVerifier(cfg); err != nil {
+		return err
+	}
 	if n.agent || n.mayAgent {
 		switch {
 		case cfg.Agent.Driver != "none" && len(cfg.Agent.Command) > 0:

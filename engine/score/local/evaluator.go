@@ -35,6 +35,14 @@ type Options struct {
 	Handoff string
 }
 
+// Name is what an evaluator with these options writes into Score.By.
+func Name(o Options) string {
+	if sev, ok := parseSeverity(o.Handoff); ok && sev != note {
+		return Identity + "+handoff=" + o.Handoff
+	}
+	return Identity
+}
+
 // Evaluator folds over the turns of one session, in order, without looking
 // ahead. The cost of a turn does not grow with the number of turns before it
 // but for a filter test per 64 KiB of text the agent has read. Not safe for
@@ -59,7 +67,7 @@ type Evaluator struct {
 // them: a Handoff that is no severity counts as note.
 func New(s trace.Session, o Options) *Evaluator {
 	e := &Evaluator{
-		by:      Identity,
+		by:      Name(o),
 		handoff: note,
 		known:   map[string]*parameters{},
 		failed:  map[[sha256.Size]byte]bool{},
@@ -69,7 +77,6 @@ func New(s trace.Session, o Options) *Evaluator {
 	}
 	if sev, ok := parseSeverity(o.Handoff); ok && sev != note {
 		e.handoff = sev
-		e.by = Identity + "+handoff=" + o.Handoff
 	}
 	for _, t := range s.Tools {
 		e.known[t.Name] = newParameters(t.Schema)
