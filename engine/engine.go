@@ -55,6 +55,8 @@ type Harness struct {
 	red   *guard.Redactor // masks what live runs say before it is stored
 	agent *repair.Agent
 	valid *validate.Validator
+	// replayer runs cases; nil without an agent.
+	replayer validate.Replayer
 
 	verifier *verifier.Verifier
 	by       string // identity of the evaluator, without the verifier's
@@ -93,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	}
 	h := &Harness{
 		verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
-		red: red, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
+		red: red, replayer: o.Replayer, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
 		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
 		lanes:   map[string]*lane{},
 		repairs: map[string]*running{},

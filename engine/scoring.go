@@ -73,7 +73,11 @@ func (h *Harness) climb(head trace.Session, turn trace.Turn, state sessionState,
 	if state.GateBy != "" && state.GateBy != h.by {
 		state.Gate = nil
 	}
-	ladder := h.ladder()
+	noise, err := h.gateNoise()
+	if err != nil {
+		return reading{}, err
+	}
+	ladder := h.ladder(noise)
 	scores, after, err := ladder.Climb(state.Gate, []string{turn.TraceID}, answer(all))
 	return reading{scores: scores, shown: all, gate: after}, err
 }
@@ -129,7 +133,7 @@ func (h *Harness) verdict(ctx context.Context, q verifier.Question) outcome {
 	case !ok:
 		return outcome{}
 	}
-	ladder := h.ladder()
+	ladder := h.ladder(nil)
 	s := ladder.Outcome(value, h.verifier.Identity())
 	if s.Breached() {
 		// The verdict is about the whole turn: its trace is what a repair may look into.

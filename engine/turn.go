@@ -22,14 +22,17 @@ const breakerName = "breaker"
 
 // ladder is the tier ladder of the configuration. With the offline evaluator
 // coherence is scored and shown, but its gate flags are dropped: alone it is a
-// worse alarm than none (measured on recorded benchmark sessions).
-func (h *Harness) ladder() gate.Ladder {
+// worse alarm than none (measured on recorded benchmark sessions). noise is the
+// measured scatter of the metrics that the noise gate folds.
+func (h *Harness) ladder(noise map[string]float64) gate.Ladder {
 	e, g := h.cfg.Evaluate, h.cfg.Gate
 	thresholds := map[string]float64{score.OutcomeCorrect: e.OutcomeThreshold}
 	maps.Copy(thresholds, e.Thresholds)
 	l := gate.Ladder{
 		Tier1: e.Tier1, Tier2: e.Tier2, Tier3: e.Tier3, EnableTier3: e.EnableTier3, Thresholds: thresholds,
-		Gate: gate.Config{Window: g.Window, Target: g.Target, Gain: g.Gain, Drop: g.Drop, StartPeak: g.StartPeak},
+		Gate: gate.Config{Window: g.Window, Target: g.Target, Gain: g.Gain, Drop: g.Drop, StartPeak: g.StartPeak,
+			Hold: g.Mode != "seed"},
+		Noise: noise,
 	}
 	if e.By == "local" {
 		l.Muted = []string{score.Coherence}

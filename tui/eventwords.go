@@ -77,6 +77,8 @@ func eventWords(e event.Event) string {
 		return about(tag(e.NoticeID), d.text("resolution"), tag(e.RuleID))
 	case event.RulePromote, event.RuleRetire:
 		return about(tag(e.RuleID), d.text("reason"))
+	case event.NoiseMeasured:
+		return about(d.text("evaluated_by"), count2(d.int("turns"), "stored turn"), count2(d.int("cases"), "case"), "only inform "+d.text("inform_only"))
 	case event.ValidationRoundStarted:
 		n := 0
 		switch list := d["queued"].(type) {

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/event"
+	"vise/engine/evidence"
 	scoring "vise/engine/score"
 	"vise/store"
 	"vise/tui/action"
@@ -37,6 +38,7 @@ type scoresData struct {
 	reports []scoring.Report
 	fired   map[int]string // turn → notice raised there
 	head    bool           // there are turns before the window
+	noise   evidence.Measured
 }
 
 func newScores() *scoresPane {
@@ -70,7 +72,7 @@ func (p *scoresPane) Apply(ctx *Context, c Change) tea.Cmd {
 	if p.session == "" {
 		return nil
 	}
-	again := c.Reload
+	again := c.Reload || c.Has(event.NoiseMeasured)
 	for _, e := range c.Of(p.session) {
 		switch e.Type {
 		case event.SpanProgress, event.RepairDelta, event.StepWaiting, event.TurnReplayed:
@@ -123,6 +125,10 @@ func (p *scoresPane) ask(ctx *Context) tea.Cmd {
 				d.fired[*e.TurnIndex] = e.NoticeID
 			}
 		}
+		if err != nil {
+			return d, err
+		}
+		d.noise, _, err = tx.Noise()
 		return d, err
 	})
 }
@@ -203,10 +209,31 @@ func (p *scoresPane) findings() {
 		if len(rows) == 0 {
 			rows = p.wrapped(style.Dim, "nothing found in this turn", 1, 0, 0)
 		}
+		rows = append(rows, p.measured()...)
 	}
 	p.found.Set(ready(rows))
 	p.found.Home()
 	p.label(badge)
+}
+
+// measured is what vise noise found of the metrics shown; nothing before it ran.
+func (p *scoresPane) measured() []string {
+	var rows []string
+	for _, m := range p.metrics {
+		r, ok := p.data.noise.Reading(m)
+		if !ok {
+			continue
+		}
+		if rows == nil {
+			rows = append(rows, p.line().Put(style.Heading, "noise, measured").String())
+		}
+		role := style.Dim
+		if !r.Decides {
+			role = style.Warn
+		}
+		rows = append(rows, p.wrapped(role, m+": "+noiseWords(r), 2, 0, 3)...)
+	}
+	return rows
 }
 
 func (p *scoresPane) finding(severity, text string) []string {

@@ -43,7 +43,6 @@ var unbuilt = map[string]map[string]string{
 	"agent.driver":      {"exec": "only acp and none are built in so far; an agent without the Agent Client Protocol needs an ACP adapter for now"},
 	"agent.sandbox":     {"required": "no sandbox is built in so far; auto runs without one"},
 	"evaluate.by":       {"judge": "only local is built in so far", "pandaprobe": "only local is built in so far"},
-	"gate.mode":         {"noise": "needs measured noise, which is not built in so far; use auto or seed"},
 	"validate.evidence": {"paired": "paired evidence is not built in so far; use seed", "auto": "chooses between seed and paired evidence, and paired is not built in so far; use seed"},
 }
 

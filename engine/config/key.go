@@ -101,7 +101,7 @@ var settings = []setting{
 	{"gate.target", "", number(func(c *Config) *float64 { return &c.Gate.Target }, 0, 1), "a peak at or above it never stalls"},
 	{"gate.gain", "", number(func(c *Config) *float64 { return &c.Gate.Gain }, 0, 1), "rise that counts as progress"},
 	{"gate.drop", "", number(func(c *Config) *float64 { return &c.Gate.Drop }, 0, 1), "fall below the peak that is a regression"},
-	{"gate.mode", "", choice(func(c *Config) *string { return &c.Gate.Mode }, "auto", "seed", "noise"), ""},
+	{"gate.mode", "", choice(func(c *Config) *string { return &c.Gate.Mode }, "auto", "seed", "noise"), "seed: peak and drop; noise: median and CUSUM over the measured scatter; auto: noise where vise noise measured 0.03 or more"},
 	{"gate.start_peak", "", maybeNumber(func(c *Config) **float64 { return &c.Gate.StartPeak }, 0, 1), "first peak; 1 with offline scores, else unset"},
 
 	{"notice.cooldown_turns", "HARNESS_ALERT_COOLDOWN_TURNS", whole(func(c *Config) *int { return &c.Notice.CooldownTurns }, 0, 1_000_000), "turns without a repeated notice"},

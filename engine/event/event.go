@@ -19,6 +19,7 @@ const (
 	Skip                   Type = "skip"
 	EvalsetCapture         Type = "evalset_capture"
 	Regression             Type = "regression"
+	NoiseMeasured          Type = "noise_measured"
 	RuleAdd                Type = "rule_add"
 	RulePromote            Type = "rule_promote"
 	RuleRetire             Type = "rule_retire"
@@ -63,7 +64,7 @@ const (
 
 // Journal lists every journal event type, in the order of the loop.
 var Journal = []Type{
-	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, RuleAdd, RulePromote, RuleRetire, RuleRestore,
+	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore,
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,

@@ -20,6 +20,10 @@ type Config struct {
 	// says 1.0 for "nothing wrong seen" starts there, so that a bad first turn is
 	// a regression already.
 	StartPeak *float64 `json:"start_peak,omitempty"`
+	// Hold keeps a stall up until a value shows progress. Without it (as in the
+	// reference) the report after a stall looks like a recovery, although nothing got
+	// better: the session alerts anew every window, and the breaker never closes in.
+	Hold bool `json:"hold,omitempty"`
 }
 
 // Defaults returns the gate of the PandaProbe harness: window 5, target 0.5, gain
@@ -32,16 +36,23 @@ type State struct {
 	Peak *float64 `json:"peak"`
 	// Turns counts values since the peak last grew or the gate last fired.
 	Turns int `json:"turns_since_gain"`
+	// Stalled: a stall fired and no progress came since. Only with Config.Hold.
+	Stalled bool `json:"stalled,omitempty"`
+	// Noise is the state of a metric whose scores are noisy; see Ladder.Noise.
+	Noise *Noise `json:"noise,omitempty"`
 }
 
 // Flags are what one value raised.
 type Flags struct {
 	Stalled   bool `json:"stalled"`
 	Regressed bool `json:"regressed"`
+	// Held: what is up fired at an earlier value and has not ended since. It keeps
+	// its signature, but opens no further tier.
+	Held bool `json:"held,omitempty"`
 }
 
-// Fired reports whether any flag is up.
-func (f Flags) Fired() bool { return f.Stalled || f.Regressed }
+// Fired reports whether this value raised a flag.
+func (f Flags) Fired() bool { return (f.Stalled || f.Regressed) && !f.Held }
 
 // Fold takes one value into the state, oldest first. A value of nil (pending) or
 // not-a-number changes nothing and raises nothing. A value that lifts the peak by
@@ -59,7 +70,7 @@ func Fold(c Config, s State, v *float64) (State, Flags) {
 		if s.Peak != nil {
 			peak = max(*s.Peak, peak)
 		}
-		return State{Peak: &peak}, Flags{}
+		return State{Peak: &peak, Noise: s.Noise}, Flags{}
 	}
 	peak := *s.Peak
 	turns := s.Turns + 1
@@ -70,5 +81,23 @@ func Fold(c Config, s State, v *float64) (State, Flags) {
 	if f.Fired() {
 		turns = 0
 	}
-	return State{Peak: &peak, Turns: turns}, f
+	stalled := c.Hold && (s.Stalled || f.Stalled)
+	f.Held = stalled && !f.Fired()
+	f.Stalled = f.Stalled || stalled
+	return State{Peak: &peak, Turns: turns, Stalled: stalled, Noise: s.Noise}, f
+}
+
+// FoldNoisy is Fold for a metric of which the scores are noisy, with a measured
+// standard deviation of sd: the noise gate decides instead of peak and drop.
+func FoldNoisy(c Config, s State, v *float64, sd float64) (State, Flags) {
+	if v == nil || math.IsNaN(*v) {
+		return s, Flags{}
+	}
+	var n Noise
+	if s.Noise != nil {
+		n = *s.Noise
+	}
+	n, f := foldNoise(c, n, *v, sd)
+	s.Noise = &n
+	return s, f
 }

@@ -21,6 +21,9 @@ type Ladder struct {
 	// Muted metrics are scored and folded, but their gate flags are dropped: they
 	// open no tier and make no signature.
 	Muted []string
+	// Noise is the measured standard deviation by metric of those that the noise
+	// gate folds; all others are folded by peak and drop.
+	Noise map[string]float64
 }
 
 // DefaultLadder returns the tiers of the PandaProbe harness.
@@ -137,6 +140,9 @@ func (l Ladder) fold(states States, scores []score.Score, trace string) bool {
 	fired := false
 	for m, v := range last {
 		next, f := Fold(l.Gate, states[m], v)
+		if sd, noisy := l.Noise[m]; noisy {
+			next, f = FoldNoisy(l.Gate, states[m], v, sd)
+		}
 		if v != nil {
 			states[m] = next
 		}
