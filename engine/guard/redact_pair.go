@@ -123,7 +123,7 @@ func valueAfter(s string, i int, name string) (from, to int, ok bool) {
 	}
 	v := s[p:q]
 	if q < len(s) && (s[q] == '(' || s[q] == '[' && !strings.HasPrefix(s[q:], placeholderHead)) || !notVariable(v) || plainWord(strings.TrimRight(v, ".:!?")) ||
-		!quoted && (v == name || strings.HasSuffix(v, "."+name)) { // handed on in code: token=ctx.token
+		!quoted && handedOn(v, name) {
 		return 0, 0, false
 	}
 	switch {
@@ -133,6 +133,13 @@ func valueAfter(s string, i int, name string) (from, to int, ok bool) {
 		return p, q, true
 	}
 	return 0, 0, false
+}
+
+// handedOn reports a value that is code which hands a variable on: token=token,
+// token=ctx.token, token = token3.
+func handedOn(v, name string) bool {
+	v = strings.TrimRight(v, "0123456789")
+	return v == name || strings.HasSuffix(v, "."+name)
 }
 
 func valueByte(c byte) bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"vise/replay/format/claudecode"
+	"vise/replay/format/codex"
 	"vise/replay/format/native"
 	"vise/replay/format/recording"
 	"vise/replay/format/tau"
@@ -111,18 +112,18 @@ var one = []struct {
 	{"", "an OpenHands trajectory", func(m members) bool {
 		return m.has("history") && (m.has("instance_id") || m.has("issue") || m.has("question_id"))
 	}},
-	{"", "a Codex rollout", func(m members) bool {
+	{codex.Name, "", func(m members) bool {
 		switch m.text("type") {
 		case "session_meta", "response_item", "event_msg", "turn_context", "compacted":
 			return m.has("payload")
 		}
 		return false
 	}},
-	{"", "a Codex exec log", func(m members) bool {
+	{codex.Name, "", func(m members) bool {
 		t := m.text("type")
 		return t == "thread.started" || t == "turn.started" || strings.HasPrefix(t, "item.")
 	}},
-	{"", "a log of an old Codex version", func(m members) bool {
+	{codex.Name, "", func(m members) bool {
 		t := m.text("type")
 		return m.has("created_at") && (m.has("role") || t == "function_call" || t == "function_result")
 	}},

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"vise/replay/format/claudecode"
+	"vise/replay/format/codex"
 	"vise/replay/format/native"
 	"vise/replay/format/recording"
 	"vise/replay/format/tau"
@@ -33,9 +35,28 @@ var (
 	ErrDamaged = recording.ErrDamaged
 )
 
+// reader reads the recordings of one format.
+type reader struct {
+	name string
+	read func(f *os.File, path string, rec *recording.Recorder) error
+}
+
+// readers lists the formats in the order they are named to people.
+var readers = []reader{
+	{native.Name, func(f *os.File, _ string, rec *recording.Recorder) error { return native.Read(f, rec) }},
+	{claudecode.Name, func(f *os.File, path string, rec *recording.Recorder) error { return claudecode.Read(f, path, rec) }},
+	{codex.Name, func(f *os.File, path string, rec *recording.Recorder) error { return codex.Read(f, path, rec) }},
+	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
+	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
+}
+
 // Formats returns the names of the formats that can be read, as Options.Format takes them.
 func Formats() []string {
-	return []string{native.Name, claudecode.Name, tau.NameTau, tau.NameTau2}
+	names := make([]string, len(readers))
+	for i, r := range readers {
+		names[i] = r.name
+	}
+	return names
 }
 
 // Read reads one file and hands its sessions to the sink. The summary tells what
@@ -65,17 +86,12 @@ func Read(ctx context.Context, path string, o Options, sink Sink) (Summary, erro
 			return Summary{Path: path}, fmt.Errorf("read %s: %w", path, err)
 		}
 	}
-	rec := recording.NewRecorder(ctx, path, name, o, sink)
-	switch name {
-	case native.Name:
-		err = native.Read(file, rec)
-	case claudecode.Name:
-		err = claudecode.Read(file, path, rec)
-	case tau.NameTau, tau.NameTau2:
-		err = tau.Read(file, path, rec)
-	default:
+	i := slices.IndexFunc(readers, func(r reader) bool { return r.name == name })
+	if i < 0 {
 		return Summary{Path: path}, fmt.Errorf("read %s: unknown format %q; use one of %v", path, name, Formats())
 	}
+	rec := recording.NewRecorder(ctx, path, name, o, sink)
+	err = readers[i].read(file, path, rec)
 	sum := rec.Summary()
 	switch {
 	case err != nil:

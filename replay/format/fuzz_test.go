@@ -9,26 +9,33 @@ import (
 	"vise/replay/format"
 )
 
-// fuzz feeds a reader with damaged variants of our own recordings. Whatever comes,
-// it ends without an error but the announced ones, the sink's protocol holds (the
-// collector checks it), and reading again gives the same.
-func fuzz(f *testing.F, name, folder string) {
-	files, err := format.Walk(sessions(folder))
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
+// FuzzRead feeds the readers of all formats with damaged variants of our own
+// recordings. Whatever comes, a reader ends without an error but the announced
+// ones, the sink's protocol holds (the collector checks it), and reading again
+// gives the same.
+func FuzzRead(f *testing.F) {
+	names := format.Formats()
+	for i, name := range names {
+		for _, s := range []string{"", "{}\n[]\n\x00", "[,0", `{"simulations":[{"messages":[{"role":"user"`} {
+			f.Add(byte(i), []byte(s))
+		}
+		files, err := format.Walk(sessions(folders[name]))
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(raw)
-	}
-	for _, s := range []string{"", "{}\n[]\n\x00", "[,0", `{"simulations":[{"messages":[{"role":"user"`} {
-		f.Add([]byte(s))
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			if err != nil {
+				f.Fatal(err)
+			}
+			if len(raw) < 16<<10 {
+				f.Add(byte(i), raw)
+			}
+		}
 	}
 	path := filepath.Join(f.TempDir(), "in.jsonl")
-	f.Fuzz(func(t *testing.T, raw []byte) {
+	f.Fuzz(func(t *testing.T, which byte, raw []byte) {
+		name := names[int(which)%len(names)]
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -41,19 +48,18 @@ func fuzz(f *testing.F, name, folder string) {
 		}
 		again, sum2, _ := read(t, path, format.Options{Format: name})
 		if sum2.Turns != sum.Turns || len(again.sessions) != len(c.sessions) {
-			t.Fatalf("reading again gives %+v, before %+v", sum2, sum)
+			t.Fatalf("%s: reading again gives %+v, before %+v", name, sum2, sum)
 		}
 		for i := range c.sessions {
 			if c.sessions[i].Digest != again.sessions[i].Digest {
-				t.Fatal("reading again gives another digest")
+				t.Fatalf("%s: reading again gives another digest", name)
 			}
 		}
 	})
 }
 
-func FuzzClaudeCode(f *testing.F) { fuzz(f, "claude-code", "claude-code") }
-func FuzzTau(f *testing.F)        { fuzz(f, "tau2", "tau") }
-func FuzzNative(f *testing.F)     { fuzz(f, "native", "native") }
+// folders of testdata/sessions by format, where they are not named alike.
+var folders = map[string]string{"native": "native", "claude-code": "claude-code", "codex": "codex", "tau-bench": "tau", "tau2": "tau"}
 
 func FuzzDetect(f *testing.F) {
 	for _, s := range []string{"", "{", "[", `{"vise":1,"type":"session"}`, `[{"traj":[],"reward":1}]`, "PK\x03\x04", `{"a":"` + "\n" + `{"type":"user","uuid":"x"}`} {

@@ -83,8 +83,6 @@ func TestDetect(t *testing.T) {
 		{`{"a":1}` + "\n" + `{"b":2}` + "\n" + `{"c":3}`, "recognised 0 of 3"},
 		{"PK\x03\x04rest", "Inspect"},
 		{"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
-		{`{"type":"session_meta","payload":{"id":"x"}}`, "Codex rollout"},
-		{`{"type":"thread.started","thread_id":"x"}`, "Codex exec"},
 		{`{"resourceSpans":[]}`, "OTLP"},
 		{`{"schema_version":"ATIF-1.0","steps":[]}`, "ATIF"},
 		{`[{"role":"user","content":"x"}]`, "chat log"},
