@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"vise/engine/rule"
 	"vise/engine/trace"
 )
 
@@ -60,9 +61,12 @@ type Job struct {
 	RunID  string `json:"run_id"`
 	CaseID string `json:"case_id"`
 	// RuleID is the candidate that becomes visible; "" = control arm.
-	RuleID  string        `json:"rule_id,omitempty"`
-	Arm     string        `json:"arm"` // control | treatment
-	Input   Input         `json:"input"`
+	RuleID string `json:"rule_id,omitempty"`
+	Arm    string `json:"arm"` // control | treatment
+	Input  Input  `json:"input"`
+	// Rules are what the run can read: the active rules as they were when the test
+	// began, and the candidate in the treatment arm. nil = the project's rules as they are.
+	Rules   []rule.Rule   `json:"rules,omitempty"`
 	Seed    string        `json:"seed"` // VISE_RUN_SEED
 	Timeout time.Duration `json:"timeout"`
 	EnvWait time.Duration `json:"env_wait"`
@@ -75,6 +79,8 @@ type Run struct {
 	Turns   []trace.Turn  `json:"turns"`
 	// Read lists the rule ids whose text the agent was handed in this run, sorted.
 	Read []string `json:"read"`
+	// Offered reports that the agent asked our rule server for its tools.
+	Offered bool `json:"offered"`
 	// Started reports that the agent signalled that execution began.
 	Started bool          `json:"started"`
 	Usage   trace.Usage   `json:"usage"`
@@ -134,4 +140,19 @@ type Verdict struct {
 	Agent         string       `json:"agent,omitempty"`
 	EvaluatedBy   string       `json:"evaluated_by,omitempty"`
 	Applied       bool         `json:"applied"`
+	// Identity is what the verdict holds for; nil in verdicts of older versions.
+	Identity *Identity `json:"identity,omitempty"`
+	// OwnCaseOnly: no failure took part but the one the rule was written from.
+	OwnCaseOnly bool `json:"own_case_only,omitempty"`
+	// Paired holds the numbers and pairs of a paired test.
+	Paired *Paired `json:"paired,omitempty"`
+}
+
+// Expired says why a verdict does not hold any more for what runs now, "" when it does.
+// A verdict that names no identity says nothing about it.
+func (v Verdict) Expired(now Identity) string {
+	if v.Identity == nil {
+		return ""
+	}
+	return v.Identity.Changed(now)
 }

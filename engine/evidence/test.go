@@ -1,0 +1,211 @@
+package evidence
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"vise/engine/rule"
+)
+
+// Profiles of a paired test.
+const (
+	// Full promotes at validate.promote_e (20) within validate.pairs_cap (30) pairs.
+	Full = "full"
+	// Quick promotes at 5 within 12 pairs and is named wherever its verdict is shown.
+	Quick = "quick"
+)
+
+// Numbers of the quick profile: one false promotion in five useless candidates at most.
+const (
+	QuickThreshold = 5
+	QuickCap       = 12
+)
+
+// Fixed numbers of a paired test.
+const (
+	// futilityPairs is after how many pairs a hopeless test is given up.
+	futilityPairs = 8
+	// guardPairs is how many pairs on protected wins a promotion waits for. A loss of a
+	// full scale in every one of them is found in seven, or in nine when only one
+	// metric in four shows it.
+	guardPairs = 10
+	// unreadPairs is after how many treatment runs that never read the rule a test is
+	// given up.
+	unreadPairs = 4
+	// maxExcluded is how many pairs a test may lose to infrastructure.
+	maxExcluded = 10
+	// losesInARow of them, and the test waits for a better day at once.
+	losesInARow = 3
+)
+
+// TestCase is a case that takes part in a test.
+type TestCase struct {
+	ID   string `json:"id"`
+	Kind Kind   `json:"kind"`
+	// Own: the rule was written from it, or from the same session.
+	Own bool `json:"own,omitempty"`
+}
+
+// Test is a paired test of one rule: what was fixed before its first pair. The pairs
+// are kept beside it, so that a test that was cut off goes on where it was.
+type Test struct {
+	ID       string    `json:"id"`
+	RuleID   string    `json:"rule_id"`
+	Started  time.Time `json:"started"`
+	Identity Identity  `json:"identity"`
+	// Threshold is the e-value that decides, Cap the most pairs that count.
+	Profile   string  `json:"profile"`
+	Threshold float64 `json:"threshold"`
+	Cap       int     `json:"cap"`
+	// Margin is the gain below which a rule that costs more is not worth having.
+	Margin float64 `json:"margin"`
+	// Scales by metric, and where they come from by metric; DefaultScale for the rest.
+	Scales map[string]float64 `json:"scales"`
+	Noise  map[string]Noise   `json:"noise,omitempty"`
+	// Preference are the metrics in the order of trust, Checks the checks that had
+	// fired in the cases, by case.
+	Preference []string            `json:"preference"`
+	Checks     map[string][]string `json:"checks,omitempty"`
+	// Global: a rule for every task needs gains on two distinct cases.
+	Global bool `json:"global,omitempty"`
+	// AcceptOwn: evidence on the case that the rule was written from counts.
+	AcceptOwn bool       `json:"accept_own,omitempty"`
+	Cases     []TestCase `json:"cases"`
+}
+
+// counts are the failure cases whose pairs count.
+func (t Test) counts() []TestCase {
+	return slices.DeleteFunc(slices.Clone(t.Cases), func(c TestCase) bool { return c.Kind != Failure || c.Own && !t.AcceptOwn })
+}
+
+func (t Test) wins() []TestCase {
+	return slices.DeleteFunc(slices.Clone(t.Cases), func(c TestCase) bool { return c.Kind != Win })
+}
+
+// HeldOut reports whether a failure case takes part that the rule was not written from.
+func (t Test) HeldOut() bool {
+	return slices.ContainsFunc(t.Cases, func(c TestCase) bool { return c.Kind == Failure && !c.Own })
+}
+
+// Slot is the next pair to run.
+type Slot struct {
+	Number int
+	Case   TestCase
+	// Repeat numbers the pairs of this case, from 1.
+	Repeat int
+	// Order and the seeds of the two arms.
+	Order                  string
+	ControlSeed, Treatment string
+}
+
+// Next returns the pair to start when pairs were run and started are under way: two on
+// failures, one on a win, in turn, each on the case that was used least. ok is false
+// when nothing more is wanted.
+func (t Test) Next(pairs []Pair, started []Slot) (s Slot, ok bool) {
+	f := Weigh(t, pairs)
+	if f.Stop {
+		return s, false
+	}
+	used := map[string]int{}
+	fails, wins, lost := 0, 0, 0
+	for _, p := range pairs {
+		s.Number = max(s.Number, p.Number)
+		used[p.CaseID]++
+		switch {
+		case p.Excluded != "":
+			lost++
+		case p.Kind == Win:
+			wins++
+		default:
+			fails++
+		}
+	}
+	for _, x := range started {
+		s.Number = max(s.Number, x.Number)
+		used[x.Case.ID]++
+		if x.Case.Kind == Win {
+			wins++
+		} else {
+			fails++
+		}
+	}
+	s.Number++
+	wantWin := len(t.wins()) > 0 && wins < guardPairs && (f.Won || wins < fails/2 || fails >= t.Cap)
+	pool := t.counts()
+	switch {
+	case wantWin:
+		pool = t.wins()
+	case f.Won && !f.wantsCase, fails >= t.Cap:
+		return s, false // those under way are enough
+	}
+	if len(pool) == 0 || lost+len(started) >= maxExcluded && lost > 0 {
+		return s, false
+	}
+	s.Case = pool[0]
+	for _, c := range pool[1:] {
+		if used[c.ID] < used[s.Case.ID] {
+			s.Case = c
+		}
+	}
+	s.Repeat = used[s.Case.ID] + 1
+	n := strconv.Itoa(s.Repeat)
+	s.Order = ControlFirst
+	if RunSeed(t.Identity.Seed, "order", t.ID, strconv.Itoa(s.Number))[0] >= '8' {
+		s.Order = TreatmentFirst
+	}
+	s.ControlSeed = ControlSeed(t.Identity, s.Case.ID, s.Repeat)
+	s.Treatment = RunSeed(t.Identity.Seed, s.Case.ID, "treatment", t.ID, n)
+	return s, true
+}
+
+// ControlSeed is the seed of the n-th control run of a case. It does not depend on the
+// candidate, so that candidates can share the run, but on the identity: a bank of
+// controls that is renewed draws anew.
+func ControlSeed(id Identity, caseID string, n int) string {
+	return RunSeed(id.Seed, caseID, "control", id.Digest(), strconv.Itoa(n))
+}
+
+// Limits returns threshold and cap of a profile within the configured ones.
+func Limits(profile string, threshold float64, pairs int) (float64, int) {
+	if profile == Quick {
+		return min(threshold, QuickThreshold), min(pairs, QuickCap)
+	}
+	return threshold, pairs
+}
+
+// Own reports whether a case is the one that a rule was written from: the session of
+// its notice, a replay of the same inputs, or a longer or shorter stretch of them.
+func Own(c Case, session string, input *Input) bool {
+	if c.SessionID == session && session != "" {
+		return true
+	}
+	if c.Input == nil || input == nil {
+		return false
+	}
+	if c.Input.Digest != "" && c.Input.Digest == input.Digest {
+		return true
+	}
+	n := min(len(c.Input.Turns), len(input.Turns))
+	return n > 0 && slices.Equal(c.Input.Turns[:n], input.Turns[:n])
+}
+
+// SelectPaired returns the cases of a paired test: of the failures that the rule is
+// about the newest three that it was not written from, the one that it was written
+// from, and the newest two wins. own tells whether a case is the writing case.
+func SelectPaired(r rule.Rule, cases []Case, own func(Case) bool) (failures, wins []Case) {
+	held, writing := 0, 0
+	for _, c := range Matching(cases, TargetSignatures(r), Failure) {
+		switch {
+		case !c.Replayable():
+		case own(c) && writing < 1:
+			writing++
+			failures = append(failures, c)
+		case !own(c) && held < MaxFailures:
+			held++
+			failures = append(failures, c)
+		}
+	}
+	_, wins = SelectCases(r, cases)
+	return failures, wins
+}
