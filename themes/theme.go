@@ -19,32 +19,41 @@ import (
 // Appearance says which kind of terminal a theme is for.
 type Appearance string
 
-// The two appearances.
+// The appearances. A theme for Any terminal takes its background as it is.
 const (
 	Dark  Appearance = "dark"
 	Light Appearance = "light"
+	Any   Appearance = "any"
 )
 
 // Theme is one complete look.
 type Theme struct {
 	Name       string
 	Appearance Appearance
-	// Background is the terminal background that the theme assumes.
+	// Pair is the theme of the other appearance that belongs to this one; "" = none.
+	Pair string
+	// About says in a line what the theme is for.
+	About string
+	// File is where it was read from; "" = it comes with the program.
+	File string
+	// Background is the terminal background that the theme assumes: Default for Any.
 	Background Color
 	// Roles has a look for every role.
 	Roles [RoleCount]Look
 }
 
-// Look is how a role is drawn. The zero look is the terminal's own text.
+// Look is how a role is drawn. The zero look is the terminal's own text. The look of
+// a ground is added to what lies on it; its Fg replaces that of the text.
 type Look struct {
-	Fg, Bg                  *Color
-	Bold, Italic, Underline bool
+	Fg, Bg                           *Color
+	Bold, Italic, Underline, Reverse bool
 }
 
 //go:embed *.toml
 var files embed.FS
 
-// Builtin returns the themes that come with the program, dark first.
+// Builtin returns the themes that come with the program: dark and light first, then
+// by name.
 func Builtin() ([]*Theme, error) {
 	names, err := fs.Glob(files, "*.toml")
 	if err != nil {
@@ -60,9 +69,31 @@ func Builtin() ([]*Theme, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.File = ""
 		out = append(out, t)
 	}
+	slices.SortStableFunc(out, func(a, b *Theme) int { return rank(a.Name) - rank(b.Name) })
 	return out, nil
+}
+
+func rank(name string) int {
+	switch name {
+	case string(Dark):
+		return 0
+	case string(Light):
+		return 1
+	}
+	return 2
+}
+
+// Named returns the theme of that name, nil when there is none.
+func Named(list []*Theme, name string) *Theme {
+	for _, t := range list {
+		if t.Name == name {
+			return t
+		}
+	}
+	return nil
 }
 
 // All returns the built-in themes and those of a folder (*.toml; it may be
@@ -99,6 +130,8 @@ func All(dir string) ([]*Theme, error) {
 type document struct {
 	Name       string            `toml:"name"`
 	Appearance string            `toml:"appearance"`
+	Pair       string            `toml:"pair"`
+	About      string            `toml:"about"`
 	Background string            `toml:"background"`
 	Palette    map[string]string `toml:"palette"`
 	Roles      map[string]string `toml:"roles"`
@@ -123,7 +156,7 @@ func syntax(file string, err error) error {
 		var errs []error
 		for _, e := range strict.Errors {
 			row, _ := e.Position()
-			errs = append(errs, fmt.Errorf("theme %s:%d: unknown key %q; known are name, appearance, background, palette, roles", file, row, strings.Join(e.Key(), ".")))
+			errs = append(errs, fmt.Errorf("theme %s:%d: unknown key %q; known are name, appearance, pair, about, background, palette, roles", file, row, strings.Join(e.Key(), ".")))
 		}
 		return errors.Join(errs...)
 	}
@@ -154,6 +187,9 @@ func (p *parser) line(table, key string) int {
 		l = strings.TrimSpace(l)
 		if strings.HasPrefix(l, "[") {
 			in = strings.Trim(l, "[] ")
+			if in == table && l == key {
+				return i + 1
+			}
 		}
 		name, _, ok := strings.Cut(l, "=")
 		if ok && in == table && strings.Trim(strings.TrimSpace(name), `"'`) == key {
@@ -164,25 +200,27 @@ func (p *parser) line(table, key string) int {
 }
 
 func (p *parser) theme(doc document) (*Theme, error) {
-	t := &Theme{Name: doc.Name, Appearance: Appearance(doc.Appearance)}
-	if t.Name == "" {
+	t := &Theme{Name: doc.Name, Appearance: Appearance(doc.Appearance), Pair: doc.Pair, About: doc.About, File: p.file}
+	switch {
+	case t.Name == "":
 		p.fail("", "name", "is missing")
+	case t.Name == "auto" || strings.ContainsAny(t.Name, ": \t\r\n") || len(t.Name) > maxName:
+		p.fail("", "name", "%q cannot be the name of a theme: at most %d bytes without blanks and colons, and not auto", t.Name, maxName)
 	}
-	if t.Appearance != Dark && t.Appearance != Light {
-		p.fail("", "appearance", "is %q; use \"dark\" or \"light\"", doc.Appearance)
+	if t.Appearance != Dark && t.Appearance != Light && t.Appearance != Any {
+		p.fail("", "appearance", "is %q; use \"dark\" or \"light\", or \"any\" with the terminal's own background", doc.Appearance)
 	}
 	for _, name := range sorted(doc.Palette) {
 		c, err := ParseColor(doc.Palette[name])
 		if err != nil {
-			p.fail("palette", name, "%w", err)
-			continue
+			p.fail("palette", name, "%w", err) // what uses the name is not told again
 		}
 		p.palette[name] = c
 	}
 	if c, err := p.color(doc.Background); err != nil {
 		p.fail("", "background", "%w", err)
-	} else {
-		t.Background = c
+	} else if t.Background = c; (t.Appearance == Any) != (c.Own == Default) || !c.Known() && c.Own != Default {
+		p.fail("", "background", "is %q; \"default\" belongs to appearance \"any\", #rrggbb to the others", doc.Background)
 	}
 	for _, name := range sorted(doc.Roles) {
 		role, ok := RoleNamed(name)
@@ -197,16 +235,20 @@ func (p *parser) theme(doc document) (*Theme, error) {
 		}
 		t.Roles[role] = look
 		switch {
-		case role.Ground() && look.Bg == nil:
+		case role.Ground() && look.Bg == nil && !(t.Appearance == Any && (look.Reverse || look.Underline || look.Bold)):
 			p.fail("roles", name, "is a ground and needs \"on COLOUR\"")
 		case !role.Ground() && look.Fg == nil:
 			p.fail("roles", name, "needs a text colour")
 		}
 	}
+	var missing []string
 	for _, name := range roleNames {
 		if _, ok := doc.Roles[name]; !ok {
-			p.fail("roles", name, "is missing")
+			missing = append(missing, name)
 		}
+	}
+	if len(missing) > 0 {
+		p.fail("roles", "[roles]", "missing: %s", strings.Join(missing, ", "))
 	}
 	if len(p.errs) == 0 { // a contrast needs both of its colours
 		for i := range roleNames {
@@ -230,35 +272,82 @@ func (p *parser) contrast(t *Theme, role Role) {
 	if role.Ground() {
 		return
 	}
-	look := t.Roles[role]
-	bg := t.Background
-	if look.Bg != nil {
-		bg = *look.Bg
-	}
 	least := textContrast
 	if role.Mark() {
 		least = markContrast
 	}
-	grounds := []struct {
-		name string
-		c    Color
-	}{{"the background", bg}}
-	if !role.Mark() {
-		for g := Cursor; g < roleCount; g++ {
-			grounds = append(grounds, struct {
-				name string
-				c    Color
-			}{"ground " + g.String(), *t.Roles[g].Bg})
-		}
-	}
-	for _, g := range grounds {
-		if c := Contrast(*look.Fg, g.c); c < least {
-			p.fail("roles", role.String(), "contrast %.2f:1 on %s; at least %.1f:1 is needed", c, g.name, least)
+	for _, g := range t.Grounds(role) {
+		switch {
+		case g.Ratio > 0 && g.Ratio < least:
+			p.fail("roles", role.String(), "contrast %.2f:1 on %s; at least %.1f:1 is needed", g.Ratio, g.On, least)
+		case g.Ratio == 0 && role == Text && t.Roles[role].Fg.Own != Default:
+			p.fail("roles", role.String(), "is %s; where the background is the terminal's, text is \"default\"", t.Roles[role].Fg)
 		}
 	}
 }
 
-// look reads "[COLOUR] [bold|italic|underline ...] [on COLOUR]".
+// OnGround is the contrast of a role on one ground; Ratio is 0 when a colour is the
+// terminal's own and nobody can tell.
+type OnGround struct {
+	On    string
+	Ratio float64
+}
+
+// Grounds are the contrasts of a role of text on everything it is drawn on.
+func (t *Theme) Grounds(role Role) []OnGround {
+	look, bg := t.Roles[role], t.Background
+	if look.Bg != nil {
+		bg = *look.Bg
+	}
+	ratio := func(fg, bg Color) float64 {
+		if !fg.Known() || !bg.Known() {
+			return 0
+		}
+		return Contrast(fg, bg)
+	}
+	out := []OnGround{{"the background", ratio(*look.Fg, bg)}}
+	if role.Mark() {
+		return out
+	}
+	for g := Cursor; g < roleCount; g++ {
+		ground := t.Roles[g]
+		fg, bg := *look.Fg, t.Background
+		if ground.Fg != nil {
+			fg = *ground.Fg
+		}
+		if ground.Bg != nil {
+			bg = *ground.Bg
+		}
+		out = append(out, OnGround{"ground " + g.String(), ratio(fg, bg)})
+	}
+	return out
+}
+
+// Least is the lowest contrast of text that the theme has, 0 when colours of the
+// terminal make it unknown.
+func (t *Theme) Least() float64 {
+	least := 0.0
+	for r := range RoleCount {
+		role := Role(r)
+		if role.Ground() || role.Mark() {
+			continue
+		}
+		for _, g := range t.Grounds(role) {
+			if g.Ratio == 0 {
+				return 0
+			}
+			if least == 0 || g.Ratio < least {
+				least = g.Ratio
+			}
+		}
+	}
+	return least
+}
+
+// maxName bounds the name of a theme, in bytes.
+const maxName = 40
+
+// look reads "[COLOUR] [bold|italic|underline|reverse ...] [on COLOUR]".
 func (p *parser) look(s string) (Look, error) {
 	var l Look
 	words := strings.Fields(s)
@@ -270,6 +359,8 @@ func (p *parser) look(s string) (Look, error) {
 			l.Italic = true
 		case "underline":
 			l.Underline = true
+		case "reverse":
+			l.Reverse = true
 		case "on":
 			i++
 			if i == len(words) {
@@ -298,10 +389,10 @@ func (p *parser) color(s string) (Color, error) {
 	if c, ok := p.palette[s]; ok {
 		return c, nil
 	}
-	if strings.HasPrefix(s, "#") {
+	if strings.HasPrefix(s, "#") || strings.HasPrefix(s, "ansi:") || s == "default" {
 		return ParseColor(s)
 	}
-	return Color{}, fmt.Errorf("%q is neither a colour of [palette] nor #rrggbb", s)
+	return Color{}, fmt.Errorf("%q is neither a colour of [palette] nor #rrggbb, ansi:NAME or default", s)
 }
 
 func sorted(m map[string]string) []string {

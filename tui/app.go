@@ -111,7 +111,7 @@ func newPanes() []Pane {
 // Init asks the terminal what it is and the panes to read.
 func (a *App) Init() tea.Cmd {
 	cmds := []tea.Cmd{tea.RequestBackgroundColor, tea.Raw(ansi.SetModeLightDark)}
-	if a.look.chosen == autoTheme && !a.look.options.NoColor {
+	if a.look.follows() && !a.look.options.NoColor {
 		a.look.waits = true
 		cmds = append(cmds, tea.Tick(paintAfter, func(time.Time) tea.Msg { return paintMsg{} }))
 	}
@@ -171,6 +171,8 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.fed(msg)
 	case activityMsg:
 		return a.activity(msg)
+	case themesMsg:
+		return a.reread(msg)
 	case tickMsg:
 		a.ticking = false
 		a.touch()
@@ -307,10 +309,7 @@ func (a *App) activity(m activityMsg) tea.Cmd {
 	c := Change{Running: true}
 	var say tea.Cmd
 	if m.err != nil {
-		a.ctx.Incidents = append(a.ctx.Incidents, Incident{At: a.ctx.Now(), What: m.ended.name(), Err: m.err})
-		if over := len(a.ctx.Incidents) - maxIncidents; over > 0 {
-			a.ctx.Incidents = a.ctx.Incidents[over:]
-		}
+		a.incident(m.ended.name(), m.err)
 		c.Incidents = true
 		say = a.say(style.Bad, causeFirst(m.err.Error(), m.ended.name()))
 	}
@@ -325,6 +324,14 @@ func (a *App) activity(m activityMsg) tea.Cmd {
 
 // maxIncidents bounds what is remembered of errors.
 const maxIncidents = 100
+
+// incident remembers an error for Attention.
+func (a *App) incident(what string, err error) {
+	a.ctx.Incidents = append(a.ctx.Incidents, Incident{At: a.ctx.Now(), What: what, Err: err})
+	if over := len(a.ctx.Incidents) - maxIncidents; over > 0 {
+		a.ctx.Incidents = a.ctx.Incidents[over:]
+	}
+}
 
 // name says what an activity is, for people.
 func (a Activity) name() string {

@@ -382,7 +382,17 @@ func TestThemeFollows(t *testing.T) {
 	if name() != "dark" || b.app.View().Content == frame {
 		t.Errorf("on black: theme %s; the frame must have changed", name())
 	}
-	b.press("T", "down", "down")
+	pick := func(name string) {
+		b.press("T")
+		for range ThemeChoices(b.app.look.themes) {
+			if b.app.look.chosen == name {
+				return
+			}
+			b.press("down")
+		}
+		t.Fatalf("the picker does not offer %s", name)
+	}
+	pick("light")
 	if name() != "light" || !b.app.ctx.Style.Options().Fill {
 		t.Errorf("the picker previews %s, filled %v", name(), b.app.ctx.Style.Options().Fill)
 	}
@@ -391,7 +401,25 @@ func TestThemeFollows(t *testing.T) {
 	if name() != "dark" || b.app.look.chosen != autoTheme {
 		t.Errorf("after esc: theme %s, chosen %s", name(), b.app.look.chosen)
 	}
-	b.press("T", "down", "down", "enter")
+	pick("auto:safe-dark")
+	b.press("enter")
+	for m, want := range map[tea.Msg]string{white: "safe-light", black: "safe-dark"} {
+		if b.send(m); name() != want {
+			t.Errorf("of the pair, on %v: %s, want %s", m, name(), want)
+		}
+	}
+	b.send(white)
+	pick("ansi")
+	b.press("enter")
+	if name() != "ansi" || b.app.ctx.Style.Options().Fill {
+		t.Errorf("ansi: theme %s, filled %v", name(), b.app.ctx.Style.Options().Fill)
+	}
+	if f := b.app.View().Content; strings.Contains(f, "38;2;") || strings.Contains(f, "48;2;") {
+		t.Error("the theme ansi sends a colour of its own")
+	}
+	b.send(black)
+	b.app.look.chosen = "light"
+	b.send(white)
 	b.send(black)
 	if name() != "light" {
 		t.Errorf("a chosen theme stays, got %s", name())

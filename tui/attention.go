@@ -94,7 +94,11 @@ func (p *attentionPane) merge() {
 	if p.ctx != nil {
 		for i := len(p.ctx.Incidents) - 1; i >= 0 && len(p.items) < attentionEach; i-- {
 			x := p.ctx.Incidents[i]
-			p.items = append(p.items, AttentionItem{Kind: "incident", At: x.At, Text: causeFirst(x.Err.Error(), x.What), Do: incidentAdvice(x)})
+			text := x.Err.Error() // of a theme the place comes first
+			if x.What != themesIncident {
+				text = causeFirst(text, x.What)
+			}
+			p.items = append(p.items, AttentionItem{Kind: "incident", At: x.At, Text: text, Do: incidentAdvice(x)})
 		}
 	}
 	if p.ctx != nil && p.ctx.Held != nil {
@@ -117,6 +121,8 @@ func (p *attentionPane) merge() {
 func incidentAdvice(x Incident) string {
 	var full *store.FullError
 	switch {
+	case x.What == themesIncident:
+		return "mend the file: it is read again when it is saved"
 	case errors.As(x.Err, &full):
 		return "the store is read-only until there is room: free some disk space, then try again"
 	case strings.Contains(x.What, string(Replaying)):

@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 
+	"vise/themes"
 	"vise/tui/md"
 	"vise/tui/style"
 )
@@ -14,7 +15,14 @@ func useStyle(r *md.Renderer, s *style.Style) {
 		if look.Fg == nil || s.Options().NoColor {
 			return ""
 		}
-		return look.Fg.Hex()
+		switch fg := *look.Fg; {
+		case fg.Own == themes.Default:
+			return ""
+		case !fg.Known():
+			return itoa(int(fg.Own) - 1)
+		default:
+			return fg.String()
+		}
 	}
 	r.Use(md.Palette{
 		Text: color(style.Text), Dim: color(style.Dim), Heading: color(style.MDHead), Strong: color(style.Strong), Link: color(style.MDLink),

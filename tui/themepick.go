@@ -6,10 +6,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/themes"
 	"vise/tui/style"
 )
 
-// autoTheme follows the terminal's background.
+// autoTheme follows the terminal's background with dark and light; autoTheme:NAME does
+// with NAME and its pair.
 const autoTheme = "auto"
 
 // themePicker shows the themes; the screen wears the one under the cursor while
@@ -21,22 +23,15 @@ type themePicker struct {
 }
 
 func newThemePicker(a *App) *themePicker {
-	p := &themePicker{names: []string{autoTheme}, was: a.look.chosen}
-	for _, t := range a.look.themes {
-		p.names = append(p.names, t.Name)
-	}
+	p := &themePicker{names: ThemeChoices(a.look.themes), was: a.look.chosen}
 	p.at = max(0, slices.Index(p.names, a.look.chosen))
 	return p
 }
 
 // chooseTheme sets a theme by name.
 func (a *App) chooseTheme(name string) tea.Cmd {
-	known := []string{autoTheme}
-	for _, t := range a.look.themes {
-		known = append(known, t.Name)
-	}
-	if !slices.Contains(known, name) {
-		return a.say(style.Warn, "no theme "+name+"; known are "+strings.Join(known, ", "))
+	if !KnownTheme(a.look.themes, name) {
+		return a.say(style.Warn, "no theme "+name+"; known are "+strings.Join(ThemeChoices(a.look.themes), ", "))
 	}
 	a.look.chosen = name
 	return a.restyled()
@@ -64,20 +59,26 @@ func (p *themePicker) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 // Card implements overlay.
 func (p *themePicker) Card(a *App, w, h int) (string, []string, int, int) {
 	s := a.ctx.Style
+	room := max(1, h-3)
+	top := max(0, min(p.at-room/2, len(p.names)-room))
 	var rows []string
-	for i, name := range p.names {
+	for i := top; i < min(len(p.names), top+room); i++ {
+		name := p.names[i]
 		ground, mark := style.Panel, " "
 		if i == p.at {
 			ground, mark = style.Cursor, s.Glyphs.Pointer
 		}
-		r := s.Row(w, ground).Put(style.Accent, mark+" ").Cell(style.Text, name, 16)
-		if name == autoTheme {
-			r.Put(style.Dim, "follows the terminal")
+		r := s.Row(w, ground).Put(style.Accent, mark+" ").Cell(style.Text, name, 20)
+		if t := themes.Named(a.look.themes, name); t != nil {
+			r.Cell(style.Dim, string(t.Appearance), 7).Put(style.Dim, t.About)
+			if t.File != "" {
+				r.Put(style.Faint, " (yours)")
+			}
 		} else {
-			for _, t := range a.look.themes {
-				if t.Name == name {
-					r.Put(style.Dim, string(t.Appearance))
-				}
+			base, _ := followed(name)
+			r.Put(style.Dim, "follows the terminal: "+base)
+			if t := themes.Named(a.look.themes, base); t != nil && t.Pair != "" {
+				r.Put(style.Dim, " or "+t.Pair)
 			}
 		}
 		rows = append(rows, r.String())

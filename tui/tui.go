@@ -126,9 +126,13 @@ func Run(ctx context.Context, cfg Config) error {
 			feed(pctx, cfg.Bus, r.send)
 		})
 	}
-	if themeErr != nil {
-		work.Go(func() { r.send(activityMsg{ended: Activity{Kind: "themes"}, err: themeErr}) })
-	}
+	work.Go(func() {
+		defer r.recover()
+		if themeErr != nil {
+			r.send(themesMsg{nil, themeErr})
+		}
+		watchThemes(pctx, cfg.ThemeDir, func(list []*themes.Theme, err error) { r.send(themesMsg{list, err}) })
+	})
 	_, err = r.program.Run()
 	stop()
 	wheel.stop()

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 	"vise/replay/ruleserver"
 	"vise/store"
 	"vise/themes"
+	"vise/tui"
 )
 
 // path resolves an argument against the working directory.
@@ -80,18 +80,11 @@ func (a *app) checkTheme(cfg *config.Config, origins config.Origins) error {
 		return nil
 	}
 	list, err := themes.All(a.screen("", cfg).ThemeDir)
-	if err != nil {
-		return fmt.Errorf("read themes: %w", err)
-	}
-	names := []string{"auto"}
-	for _, t := range list {
-		names = append(names, t.Name)
-	}
-	if slices.Contains(names, cfg.UI.Theme) {
-		return nil
+	if tui.KnownTheme(list, cfg.UI.Theme) {
+		return nil // what is wrong with another one the workbench tells
 	}
 	where, _ := origins.Of("ui.theme")
-	return fmt.Errorf("configuration: %s: ui.theme: there is no theme %q; use one of %s", where.Origin, cfg.UI.Theme, strings.Join(names, ", "))
+	return errors.Join(fmt.Errorf("configuration: %s: ui.theme: there is no theme %q; use one of %s", where.Origin, cfg.UI.Theme, strings.Join(tui.ThemeChoices(list), ", ")), err)
 }
 
 // getenv returns a variable of this invocation's environment; the last setting wins.

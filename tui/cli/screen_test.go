@@ -135,7 +135,7 @@ func TestWorkbenchResize(t *testing.T) {
 		d.Resize(10+r.IntN(200), 3+r.IntN(70)).Press([]string{"tab", "z", "down", "R", "D", "E"}[r.IntN(6)])
 	}
 	d.Resize(30, 10).Wait("too small")
-	d.Resize(80, 24).Press("1").Wait("▸1 Sessions").Wait("? help").Press("g") // whatever the storm selected
+	d.Resize(80, 24).Gone("too small").Press("1").Wait("▸1 Sessions").Wait("? help").Press("g") // whatever the storm selected
 	d.Resize(200, 60).Press("D")
 	if d.Pane("Trace").Has("issue_refund"); !strings.Contains(d.Pane("Sessions").Text(), "quiet-morning") {
 		t.Errorf("after the storm:\n%s", d.Text())

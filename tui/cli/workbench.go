@@ -15,7 +15,6 @@ import (
 	"vise/engine/event"
 	"vise/engine/trace"
 	"vise/store"
-	"vise/themes"
 	"vise/tui"
 	"vise/tui/action"
 )
@@ -161,41 +160,6 @@ func (a *app) keysCmd() *cobra.Command {
 				return a.out.err
 			}
 			return a.out.table([]string{"KEYS", "WHAT", "GROUP", "WHERE", "NAME"}, rows)
-		},
-	}
-}
-
-// themeInfo is a theme in the list.
-type themeInfo struct {
-	Name       string `json:"name"`
-	Appearance string `json:"appearance"`
-}
-
-func (a *app) themesCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "themes", Short: "List the themes of the workbench", Args: cobra.NoArgs,
-		Long: "Themes are TOML files: those of the program and those in the folder themes beside the user's configuration.\n" +
-			"ui.theme in vise.toml names one; auto follows the terminal.",
-		RunE: func(*cobra.Command, []string) error {
-			dir := a.screen("", config.Default()).ThemeDir
-			list, err := themes.All(dir)
-			var rows [][]string
-			for _, t := range list {
-				if a.json {
-					if oerr := a.out.object("vise.theme/1", themeInfo{t.Name, string(t.Appearance)}); oerr != nil {
-						return oerr
-					}
-					continue
-				}
-				rows = append(rows, []string{show(t.Name, 60), string(t.Appearance)})
-			}
-			if !a.json {
-				err = errors.Join(err, a.out.table([]string{"THEME", "FOR"}, rows))
-			}
-			if err != nil {
-				return fmt.Errorf("themes: %w", err)
-			}
-			return a.out.err
 		},
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 
 	"charm.land/glamour/v2"
 	"charm.land/glamour/v2/ansi"
+	"github.com/alecthomas/chroma/v2/styles"
 )
 
 // CacheBytes bounds the rendered rows that a Renderer keeps.
@@ -45,8 +47,25 @@ type Renderer struct {
 	cache   map[key]*list.Element
 	order   *list.List // most recently used first
 	bytes   int
+}
 
-	render sync.Mutex // glamour's renderer is not safe for concurrent use
+// rendering makes renders run one after the other, in all renderers: glamour is not
+// safe for concurrent use, and the highlighter behind it keeps its style in a variable
+// of the process. colours are those it has now.
+var (
+	rendering sync.Mutex
+	colours   *ansi.Chroma
+)
+
+// highlighter is the name under which glamour registers the colours of code, once:
+// they are taken away when they are not those that are wanted, so that it does it again.
+const highlighter = "charm"
+
+func recolour(c *ansi.Chroma) {
+	if colours == nil || !reflect.DeepEqual(*colours, *c) {
+		delete(styles.Registry, highlighter)
+		colours = c
+	}
 }
 
 type key struct {
@@ -135,7 +154,7 @@ func (r *Renderer) Render(text string, width int) []string {
 	if err != nil {
 		rows = Plain(clean(head), width)
 	} else {
-		rows = settle(out, width, clean)
+		rows = settle(hang(out, width), width, clean)
 	}
 	if rest != "" {
 		rows = append(rows, Plain(clean(rest), width)...)
@@ -156,8 +175,9 @@ func quoteDepth(text string) int {
 }
 
 func (r *Renderer) glamour(c ansi.StyleConfig, text string, width int) (out string, err error) {
-	r.render.Lock()
-	defer r.render.Unlock()
+	rendering.Lock()
+	defer rendering.Unlock()
+	recolour(c.CodeBlock.Chroma)
 	// The text is untrusted and the renderer large: a panic in it is a text that
 	// cannot be rendered, not the end of the program.
 	defer func() {
@@ -165,7 +185,8 @@ func (r *Renderer) glamour(c ansi.StyleConfig, text string, width int) (out stri
 			err = fmt.Errorf("md: render: %v", p)
 		}
 	}()
-	t, err := glamour.NewTermRenderer(glamour.WithStyles(c), glamour.WithWordWrap(width), glamour.WithInlineTableLinks(true))
+	t, err := glamour.NewTermRenderer(glamour.WithStyles(c), glamour.WithWordWrap(width), glamour.WithInlineTableLinks(true),
+		glamour.WithChromaFormatter("terminal16m"))
 	if err != nil {
 		return "", fmt.Errorf("md: %w", err)
 	}

@@ -19,7 +19,11 @@ func settle(out string, width int, clean func(string) string) []string {
 	for line := range strings.SplitSeq(out, "\n") {
 		start := open
 		open = after(line, open)
-		line = start + trimBlank(line)
+		line = trimBlank(line)
+		if start != "" { // a style that goes on does not colour the margin
+			body := strings.TrimLeft(line, " ")
+			line = line[:len(line)-len(body)] + start + body
+		}
 		if open != "" || start != "" {
 			line += reset
 		}

@@ -1,15 +1,19 @@
 package md
 
-import "charm.land/glamour/v2/ansi"
+import (
+	"strings"
+
+	"charm.land/glamour/v2/ansi"
+)
 
 // config is glamour's style in the colours of a palette. Marks of Markdown stay
 // readable without colour: headings keep their hashes, code its backquotes.
 func config(p Palette) ansi.StyleConfig {
 	text := primitive(p.Text)
-	bullet, rule, quote, tick, untick := "• ", "────────", string(standBar), "✓ ", "○ "
+	bullet, rule, quote, tick, untick := "•"+itemMark+" ", "────────", string(standBar), "✓"+itemMark+" ", "○"+itemMark+" "
 	column, cross, line := "│", "┼", "─"
 	if p.ASCII {
-		bullet, rule, quote, tick, untick = "- ", "--------", string(standPipe), "[x] ", "[ ] "
+		bullet, rule, quote, tick, untick = "-"+itemMark+" ", "--------", string(standPipe), "[x]"+itemMark+" ", "[ ]"+itemMark+" "
 		column, cross, line = "|", "+", "-"
 	}
 	bold := func(color, prefix string) ansi.StyleBlock {
@@ -26,7 +30,7 @@ func config(p Palette) ansi.StyleConfig {
 	item := primitive(p.Text)
 	item.BlockPrefix = bullet
 	enum := primitive(p.Text)
-	enum.BlockPrefix = ". "
+	enum.BlockPrefix = "." + itemMark + " "
 	hr := primitive(p.Dim)
 	hr.Format = "\n" + rule + "\n"
 	image := primitive(p.Dim)
@@ -70,9 +74,16 @@ func config(p Palette) ansi.StyleConfig {
 
 // chroma colours code by the same roles; no background, so that no cell but ours is painted.
 func chroma(p Palette) ansi.Chroma {
-	code, keyword, str, number := primitive(p.Code), primitive(p.Keyword), primitive(p.String), primitive(p.Number)
+	// The highlighter knows sRGB only: code in the terminal's own colours has none.
+	known := func(color string) ansi.StylePrimitive {
+		if !strings.HasPrefix(color, "#") {
+			color = ""
+		}
+		return primitive(color)
+	}
+	code, keyword, str, number, comment := known(p.Code), known(p.Keyword), known(p.String), known(p.Number), known(p.Comment)
 	return ansi.Chroma{
-		Text: code, Error: code, Comment: primitive(p.Comment), CommentPreproc: primitive(p.Comment),
+		Text: code, Error: code, Comment: comment, CommentPreproc: comment,
 		Keyword: keyword, KeywordReserved: keyword, KeywordNamespace: keyword, KeywordType: keyword,
 		Operator: code, Punctuation: code, Name: code, NameBuiltin: keyword, NameTag: keyword, NameAttribute: code,
 		NameClass: code, NameConstant: number, NameDecorator: keyword, NameException: keyword, NameFunction: code, NameOther: code,

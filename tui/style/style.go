@@ -7,7 +7,6 @@
 package style
 
 import (
-	"fmt"
 	"strings"
 
 	"vise/themes"
@@ -117,38 +116,40 @@ func New(t *themes.Theme, o Options) *Style {
 // sgr is the escape sequence that a segment starts with.
 func (s *Style) sgr(role, ground Role) string {
 	look := s.theme.Roles[role]
-	var p []string
-	if look.Bold {
-		p = append(p, "1")
+	under := themes.Look{}
+	if ground.Ground() {
+		under = s.theme.Roles[ground]
 	}
-	if look.Italic {
-		p = append(p, "3")
-	}
-	if look.Underline {
-		p = append(p, "4")
-	}
+	reverse, underline := look.Reverse || under.Reverse, look.Underline || under.Underline
 	if s.o.NoColor {
-		switch ground {
-		case Cursor:
-			p = append(p, "7")
-		case CursorIdle, Match:
-			if !look.Underline {
-				p = append(p, "4")
-			}
+		reverse = reverse || ground == Cursor
+		underline = underline || ground == CursorIdle || ground == Match
+	}
+	var p []string
+	for _, a := range []struct {
+		on   bool
+		code string
+	}{{look.Bold || under.Bold, "1"}, {look.Italic || under.Italic, "3"}, {underline, "4"}, {reverse, "7"}} {
+		if a.on {
+			p = append(p, a.code)
 		}
-	} else {
-		if look.Fg != nil {
-			p = append(p, fmt.Sprintf("38;2;%d;%d;%d", look.Fg.R, look.Fg.G, look.Fg.B))
+	}
+	if !s.o.NoColor {
+		fg, bg := look.Fg, look.Bg
+		if under.Fg != nil {
+			fg = under.Fg
 		}
-		bg := look.Bg
 		if ground.Ground() {
-			bg = s.theme.Roles[ground].Bg
+			bg = under.Bg
 		}
 		if bg == nil && s.o.Fill {
 			bg = &s.theme.Background
 		}
-		if bg != nil {
-			p = append(p, fmt.Sprintf("48;2;%d;%d;%d", bg.R, bg.G, bg.B))
+		if fg != nil && fg.Own != themes.Default {
+			p = append(p, fg.SGR(false))
+		}
+		if bg != nil && bg.Own != themes.Default {
+			p = append(p, bg.SGR(true))
 		}
 	}
 	if len(p) == 0 {

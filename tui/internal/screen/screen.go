@@ -203,6 +203,12 @@ func (s *Screen) Gone(text string) *Screen {
 	return s.until("the screen to lose "+text, func() bool { return !strings.Contains(s.Text(), text) })
 }
 
+// Sent waits until the program has sent some bytes.
+func (s *Screen) Sent(raw string) *Screen {
+	s.t.Helper()
+	return s.until("the bytes "+raw, func() bool { return strings.Contains(s.Raw(), raw) })
+}
+
 func (s *Screen) until(what string, ok func() bool) *Screen {
 	s.t.Helper()
 	end := time.Now().Add(patience)
