@@ -14,7 +14,10 @@ import (
 const recent = 256
 
 // closeInterrupted ends the repairs that a killed process left running: nobody runs
-// them any more. Their notices stay pending, so that they can be repaired again.
+// them any more. Their notices stay pending, so that they can be repaired again, at
+// once, since most processes are killed by something else than their work. But an
+// episode whose runs end with the process again and again may be what kills it: such
+// an end counts as a failure, and repair.max_attempts of them make a dead letter.
 func (h *Harness) closeInterrupted(ctx context.Context) error {
 	var open []episode.Episode
 	if err := h.store.View(func(tx *store.Tx) error {
@@ -50,12 +53,12 @@ func (h *Harness) closeInterrupted(ctx context.Context) error {
 				}
 			}
 			e.Status, e.Result = episode.Cancelled, &result
-			if err := tx.PutEpisode(e); err != nil {
-				return err
-			}
 			if err := tx.Emit(event.Event{Type: event.RepairFailed, SessionID: e.SessionID, TurnIndex: event.Turn(e.TurnIndex), EpisodeID: e.ID,
 				Data: map[string]any{"status": episode.Cancelled, "error_category": "interrupted", "notice_ids": e.NoticeIDs,
 					"turns": result.Turns, "tool_calls": result.ToolCalls}}); err != nil {
+				return err
+			}
+			if err := h.failed(tx, e); err != nil {
 				return err
 			}
 		}

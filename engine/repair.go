@@ -3,8 +3,10 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"vise/engine/episode"
+	"vise/engine/event"
 	"vise/engine/notice"
 	"vise/engine/repair"
 	"vise/store"
@@ -56,14 +58,25 @@ func (h *Harness) repair(ctx context.Context, id string) (episode.Result, error)
 		if err != nil || !ok {
 			return err
 		}
-		if ep.Attempts >= h.cfg.Repair.MaxAttempts {
-			ep.Status = episode.Dead
-		} else {
-			ep.NotBefore = h.store.Now().Add(h.backoff(ep.Attempts))
-		}
-		return tx.PutEpisode(ep)
+		ep.NotBefore = h.store.Now().Add(h.backoff(ep.Failures + 1))
+		return h.failed(tx, ep)
 	}); err != nil {
 		return result, fmt.Errorf("repair episode %s: %w", id, err)
 	}
 	return result, nil
+}
+
+// failed counts a failure of an episode and puts it aside when it was the last one
+// it may have: a dead letter runs again on a person's word only.
+func (h *Harness) failed(tx *store.Tx, ep episode.Episode) error {
+	ep.Failures++
+	if ep.Failures < h.cfg.Repair.MaxAttempts {
+		return tx.PutEpisode(ep)
+	}
+	ep.Status, ep.NotBefore = episode.Dead, time.Time{}
+	if err := tx.PutEpisode(ep); err != nil {
+		return err
+	}
+	return tx.Emit(event.Event{Type: event.Skip, SessionID: ep.SessionID, TurnIndex: event.Turn(ep.TurnIndex), EpisodeID: ep.ID,
+		Data: map[string]any{"what": "repair", "reason": string(episode.Dead), "failures": ep.Failures, "attempts": ep.Attempts}})
 }

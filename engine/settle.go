@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ import (
 
 // Settle waits until the session's turns are scored, then repairs one pending
 // episode, if there is one and repair is on. It never waits for validation. The
-// context ends it early: what was running is then cancelled and nothing is
-// acknowledged. Semantics: PandaProbe Harness 0.9, settlement; failing episodes
+// context ends it early: what it ran is then cancelled and nothing is
+// acknowledged; a repair that somebody else runs is named and goes on. Semantics: PandaProbe Harness 0.9, settlement; failing episodes
 // back off and end as dead letters instead of blocking their session for ever.
 func (h *Harness) Settle(ctx context.Context, session string) (episode.Settlement, error) {
 	evaluated, err := h.await(ctx, session)
@@ -36,6 +37,11 @@ func (h *Harness) Settle(ctx context.Context, session string) (episode.Settlemen
 		return out, nil
 	}
 	result, err := h.RunRepair(ctx, ep.ID)
+	var joined *StillRunning
+	if errors.As(err, &joined) {
+		out.Running = joined.EpisodeID
+		return out, nil
+	}
 	if err != nil {
 		return out, err
 	}
@@ -200,8 +206,22 @@ type running struct {
 	err    error
 }
 
+// StillRunning tells that a caller stopped waiting for a repair that another one had
+// begun. The repair goes on; only who began it, or Close, can end it early.
+type StillRunning struct {
+	EpisodeID string
+	Err       error // why the waiting ended
+}
+
+func (e *StillRunning) Error() string {
+	return fmt.Sprintf("the repair of episode %s is still running (vise episodes show %s); no longer waiting for it: %v", e.EpisodeID, e.EpisodeID, e.Err)
+}
+
+func (e *StillRunning) Unwrap() error { return e.Err }
+
 // RunRepair runs the repair agent on one episode now, or joins the run that is
-// under way. An episode that has ended is not run again.
+// under way; then *StillRunning says that ctx ended before that run did. An episode
+// that has ended is not run again.
 func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, error) {
 	if h.agent == nil {
 		return episode.Result{}, fmt.Errorf("repair episode %s: repair is off; set repair.model, e.g. \"builtin/heuristic\"", id)
@@ -213,7 +233,7 @@ func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, err
 		case <-r.done:
 			return r.result, r.err
 		case <-ctx.Done():
-			return episode.Result{}, fmt.Errorf("repair episode %s: %w", id, context.Cause(ctx))
+			return episode.Result{}, &StillRunning{EpisodeID: id, Err: context.Cause(ctx)}
 		}
 	}
 	r := &running{done: make(chan struct{})}
@@ -275,7 +295,7 @@ func (h *Harness) PendingEpisodes(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// backoff is the wait before attempt n+1 of a failing episode: it doubles.
-func (h *Harness) backoff(attempts int) time.Duration {
-	return h.cfg.Repair.Backoff << max(0, min(attempts-1, 10))
+// backoff is the wait after the n-th failure of an episode: it doubles.
+func (h *Harness) backoff(failures int) time.Duration {
+	return h.cfg.Repair.Backoff << max(0, min(failures-1, 10))
 }

@@ -109,7 +109,7 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 		}
 		cut := e.Result != nil && e.Result.ErrorCategory == "interrupted" || e.Status == episode.Running
 		switch {
-		case cut && !e.Status.Success():
+		case cut && !e.Status.Success() && e.Status != episode.Dead:
 			pending, err := anyPending(tx, e.NoticeIDs)
 			if err != nil {
 				return nil, err

@@ -47,8 +47,12 @@ type Episode struct {
 	AllowedTraces    []string `json:"allowed_traces"`
 	RecommendedScope string   `json:"recommended_scope,omitempty"`
 	CreatedAt        string   `json:"created_at"`
-	// Attempts of repair so far, NotBefore the earliest next one (back-off).
-	Attempts  int       `json:"attempts"`
+	// Attempts counts the runs started so far; the steps of a run carry its number.
+	Attempts int `json:"attempts"`
+	// Failures counts the runs that failed, ran out of time, or ended with the process
+	// that ran them. They bring an episode to its dead letter; a run that a person
+	// cancelled is none. NotBefore is the earliest next run (back-off).
+	Failures  int       `json:"failures,omitempty"`
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Status    Status    `json:"status"`
 	// CandidateID is the one candidate this episode ever created, over all runs and crashes.
@@ -144,4 +148,7 @@ type Settlement struct {
 	Cached bool `json:"cached"`
 	// Evaluated is false when the evaluation was not done in time.
 	Evaluated bool `json:"evaluated"`
+	// Running is the episode whose repair another caller had begun and which was still
+	// going on when this settlement ran out of time; it goes on within its own bounds.
+	Running string `json:"running,omitempty"`
 }
