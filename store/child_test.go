@@ -74,6 +74,24 @@ func child() bool {
 			}
 			return nil
 		}))
+	case "bar": // reads what it may not write
+		s, err := OpenRead(ctx, o)
+		if err != nil {
+			fmt.Println("error:", err)
+			return true
+		}
+		fail(s.View(func(tx *Tx) error {
+			turn, found, err := tx.Turn("s", 0)
+			fmt.Println("spans", len(turn.Spans), found, s.Owner(), s.Unwritable() != nil)
+			return err
+		}))
+		fmt.Println("update:", s.Update(ctx, func(*Tx) error { return nil }))
+		_, err = Open(ctx, o)
+		fmt.Println("open:", err)
+		v, err := OpenView(ctx, o)
+		fmt.Println("view:", err)
+		fail(v.Close())
+		fail(s.Close())
 	case "open": // wants to own
 		s, err := Open(ctx, o)
 		if err != nil {

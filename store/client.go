@@ -135,6 +135,13 @@ func (s *Store) viewRemote(fn func(*Tx) error, mayOpen bool) error {
 			err := own.View(fn)
 			return errors.Join(err, own.Close())
 		}
+		var barred *UnwritableError
+		if errors.As(oerr, &barred) {
+			own, oerr = openReadOnly(s.o, barred)
+			if oerr == nil {
+				return errors.Join(own.View(fn), own.Close())
+			}
+		}
 		var busy *BusyError
 		if !errors.As(oerr, &busy) {
 			return oerr

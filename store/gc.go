@@ -22,8 +22,8 @@ type GCReport struct {
 // quarantined record refers to stay.
 func (s *Store) GC(ctx context.Context) (GCReport, error) {
 	var r GCReport
-	if s.db == nil {
-		return r, &BusyError{PID: s.ownerPID(), Dir: s.o.Dir}
+	if err := s.refuseWrite(); err != nil {
+		return r, err
 	}
 	if err := s.active.enter(); err != nil {
 		return r, err

@@ -33,7 +33,7 @@ func ownerPath(dir string) string { return filepath.Join(dir, "owner") }
 func acquire(dir string) (*ownerLock, error) {
 	f, err := os.OpenFile(ownerPath(dir), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %s cannot be written: make the folder writable or choose another project folder: %w", dir, err)
+		return nil, unwritable(dir, err)
 	}
 	for {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

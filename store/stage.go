@@ -88,8 +88,8 @@ func lastStage(snap snapshot) (uint64, error) {
 // transaction is bounded. A small turn is not written ahead but with its PutTurn.
 // Nothing is visible until then. Call it before the Update that puts the turn, not inside.
 func (s *Store) StageTurn(ctx context.Context, t trace.Turn) (Staged, error) {
-	if s.db == nil {
-		return Staged{}, &BusyError{PID: s.ownerPID(), Dir: s.o.Dir}
+	if err := s.refuseWrite(); err != nil {
+		return Staged{}, err
 	}
 	if t.SessionID == "" {
 		return Staged{}, errors.New("stage turn: the turn has no session id")

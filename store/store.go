@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -62,7 +63,8 @@ type Options struct {
 // Store is an open store: the owner's, or a remote view of it.
 type Store struct {
 	o        Options
-	db       *badger.DB // nil in a remote view
+	db       *badger.DB       // nil in a remote view
+	readOnly *UnwritableError // why db is open for reading only; nil = it is the owner's
 	writer   chan struct{}
 	owner    *ownerLock
 	server   *server
@@ -111,19 +113,25 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 const readPatience = 5 * time.Second
 
 // OpenRead opens the store for reading: as its owner when it is free, else as a
-// view through the owner's socket. Update on such a view fails with *BusyError.
+// view through the owner's socket, on which Update fails with *BusyError. In a folder
+// that cannot be written it opens the database read-only, if it was closed cleanly;
+// Update then fails with *UnwritableError.
 func OpenRead(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if o.InMemory {
 		return openDB(o, nil)
 	}
 	if err := o.prepareDir(); err != nil {
-		return nil, err
+		return nil, err // not there yet, and cannot be made
 	}
 	deadline := time.Now().Add(readPatience)
 	for {
 		s, err := openOwned(o)
 		var busy *BusyError
+		var barred *UnwritableError
+		if errors.As(err, &barred) {
+			return readBarred(o, barred)
+		}
 		if !errors.As(err, &busy) {
 			return s, err
 		}
@@ -185,7 +193,7 @@ func (o Options) prepareDir() error {
 		return errors.New("open store: no folder given: set Options.Dir to the project's .vise folder")
 	}
 	if err := os.MkdirAll(o.dbDir(), 0o700); err != nil {
-		return fmt.Errorf("open store: %s cannot be written: make the folder writable or choose another project folder: %w", o.Dir, err)
+		return unwritable(o.Dir, err)
 	}
 	return nil
 }
@@ -216,10 +224,16 @@ func openDB(o Options, lock *ownerLock) (*Store, error) {
 		if err := dropEmptyLogs(o.dbDir()); err != nil {
 			return nil, err
 		}
+		if err := examineFiles(o.dbDir()); err != nil {
+			return nil, err
+		}
 	}
 	db, err := badger.Open(badgerOptions(o))
-	if err != nil {
-		return nil, fmt.Errorf("open store: %s: %w", o.dbDir(), err)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return nil, unwritable(o.Dir, err)
+	case err != nil:
+		return nil, &DamageError{File: o.dbDir(), Reason: err.Error(), db: o.dbDir()}
 	}
 	s.db = db
 	s.keeper = newKeeper(s)
@@ -314,7 +328,11 @@ func (s *Store) Recovery() (r Recovery, ok bool) {
 }
 
 // Owner reports whether this process owns the store and may write.
-func (s *Store) Owner() bool { return s.db != nil }
+func (s *Store) Owner() bool { return s.db != nil && s.readOnly == nil }
+
+// Unwritable tells why the store is open for reading only although nobody else owns
+// it; nil in every other case.
+func (s *Store) Unwritable() *UnwritableError { return s.readOnly }
 
 // NewID returns a new id with the prefix.
 func (s *Store) NewID(prefix string) string { return s.o.NewID(prefix) }
@@ -335,7 +353,9 @@ func (s *Store) Close() error {
 	if s.server != nil {
 		s.server.close()
 	}
-	s.keeper.stop()
+	if s.keeper != nil {
+		s.keeper.stop()
+	}
 	err := s.db.Close()
 	if err != nil {
 		err = fmt.Errorf("close store: %w", err)

@@ -46,8 +46,8 @@ func (s *Store) Bulk(ctx context.Context, fn func(*Tx) error) error {
 }
 
 func (s *Store) updateAs(ctx context.Context, fn func(*Tx) error, durable bool) error {
-	if s.db == nil {
-		return &BusyError{PID: s.ownerPID(), Dir: s.o.Dir}
+	if err := s.refuseWrite(); err != nil {
+		return err
 	}
 	if err := s.active.enter(); err != nil {
 		return err
@@ -114,7 +114,7 @@ func (s *Store) commitLocked(fn func(*Tx) error, durable bool) error {
 
 // Sync makes everything committed so far durable.
 func (s *Store) Sync() error {
-	if s.db == nil || s.o.InMemory {
+	if !s.Owner() || s.o.InMemory {
 		return nil
 	}
 	if err := s.active.enter(); err != nil {

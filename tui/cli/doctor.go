@@ -106,6 +106,9 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
 		return check{"store", "failed", err.Error()}
 	}
 	defer s.Close()
+	if why := s.Unwritable(); why != nil {
+		return check{"store", "warning", "only the commands that read work: " + why.Error()}
+	}
 	if !s.Owner() {
 		return check{"store", "ok", dir + " is open in another vise; reading through it"}
 	}
