@@ -130,6 +130,10 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 		h.stop(ErrClosed)
 		return nil, err
 	}
+	if _, err := h.Expire(ctx, expireAtOpen); err != nil {
+		h.stop(ErrClosed)
+		return nil, err
+	}
 	if o.Artifacts != "" {
 		h.work.Add(1)
 		h.render = o.Bus.Subscribe(256)
@@ -246,7 +250,11 @@ func (h *Harness) RemoveSession(ctx context.Context, id string) error {
 	if !found {
 		return fmt.Errorf("remove session: no session %q", id)
 	}
-	if err := h.store.DeleteSession(ctx, id); err != nil {
+	return h.removeSession(ctx, id, "")
+}
+
+func (h *Harness) removeSession(ctx context.Context, id, reason string) error {
+	if err := h.store.DeleteSession(ctx, id, reason); err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	if err := h.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteState(stateName(id)) }); err != nil {

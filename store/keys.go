@@ -22,6 +22,7 @@ import (
 //	s  session                            session head
 //	o  time, session                      index: sessions by time
 //	O  origin, time, session              index: sessions by origin and time
+//	a  time, session                      index: sessions by when they were last stored
 //	i  session                            counts over the session's turns
 //	X  session                            session whose removal has begun
 //	t  session, turn u32                  turn without its spans
@@ -63,6 +64,7 @@ const (
 	kindSession      = 's'
 	kindSessionTime  = 'o'
 	kindOriginTime   = 'O'
+	kindSessionAge   = 'a'
 	kindCounts       = 'i'
 	kindRemoving     = 'X'
 	kindTurn         = 't'

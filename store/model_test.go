@@ -69,7 +69,7 @@ func TestStoreAgainstModel(t *testing.T) {
 			"unsession": func(t *rapid.T) {
 				i := id.Draw(t, "session")
 				maps.DeleteFunc(m.turns, func(_ string, turn trace.Turn) bool { return turn.SessionID == i })
-				must(t, s.DeleteSession(context.Background(), i))
+				must(t, s.DeleteSession(context.Background(), i, ""))
 			},
 			"": func(t *rapid.T) {
 				must(t, s.View(func(tx *Tx) error { return m.check(t, tx) }))

@@ -277,7 +277,7 @@ func TestGCKeepsWhatIsUsed(t *testing.T) {
 		update(t, s, func(tx *Tx) error { return tx.PutTurn(staged) })
 	}
 	staged := stage(t, s, pending) // its blobs must outlive a GC before the put
-	if err := s.DeleteSession(t.Context(), "gone"); err != nil {
+	if err := s.DeleteSession(t.Context(), "gone", ""); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.GC(t.Context())

@@ -16,16 +16,23 @@ import (
 type sessionRecord struct {
 	trace.Session
 	Order time.Time `json:"order"`
+	// Stored is when the head was last put: a recording of long ago that was imported
+	// today is new. Zero in records of the first versions, which never expire.
+	Stored time.Time `json:"stored,omitzero"`
 }
 
 var sessions = &table[sessionRecord]{
 	kind: kindSession, name: "session", numbers: true,
 	key: func(r *sessionRecord) []byte { return key(kindSession, r.ID) },
 	index: func(r *sessionRecord) [][]byte {
-		return [][]byte{
+		keys := [][]byte{
 			part(at([]byte{kindSessionTime}, r.Order), r.ID),
 			part(at(key(kindOriginTime, string(r.Origin)), r.Order), r.ID),
 		}
+		if !r.Stored.IsZero() {
+			keys = append(keys, part(at([]byte{kindSessionAge}, r.Stored), r.ID))
+		}
+		return keys
 	},
 }
 
@@ -40,7 +47,7 @@ func (tx *Tx) PutSession(s trace.Session) error {
 		return err
 	}
 	s.Counts = trace.Counts{}
-	r := sessionRecord{Session: s, Order: s.Started}
+	r := sessionRecord{Session: s, Order: s.Started, Stored: tx.s.Now()}
 	old, found, err := load(tx, sessions, key(kindSession, s.ID))
 	if err != nil {
 		return tx.fail(op, err)
@@ -139,11 +146,11 @@ func (tx *Tx) notRemoving(op, session string) error {
 const removeBatch = 100
 
 // DeleteSession removes a session head, its turns and its reports, and journals
-// session_removed. Notices, cases and episodes stay: they are evidence of their own.
+// session_removed with the reason ("" when somebody asked for it). Notices, cases and episodes stay: they are evidence of their own.
 // The session is gone from lists with the first transaction; the rest is cleared in
 // further ones and, should we be killed between them, at the next open. Removing
 // what is not there is no error and no event.
-func (s *Store) DeleteSession(ctx context.Context, id string) error {
+func (s *Store) DeleteSession(ctx context.Context, id, reason string) error {
 	if id == "" {
 		return errors.New("delete session: no id")
 	}
@@ -171,7 +178,11 @@ func (s *Store) DeleteSession(ctx context.Context, id string) error {
 		if removing && !ok {
 			return nil
 		}
-		return tx.Emit(event.Event{Type: event.SessionRemoved, SessionID: id})
+		e := event.Event{Type: event.SessionRemoved, SessionID: id}
+		if reason != "" {
+			e.Data = map[string]any{"reason": reason}
+		}
+		return tx.Emit(e)
 	})
 	if err == nil && found {
 		// The head is gone: what is left must go whatever becomes of the caller.

@@ -161,7 +161,7 @@ func TestDeleteSession(t *testing.T) {
 		return tx.PutTurn(keep)
 	})
 	for range 2 { // the second finds nothing and says nothing
-		if err := s.DeleteSession(t.Context(), "gone"); err != nil {
+		if err := s.DeleteSession(t.Context(), "gone", ""); err != nil {
 			t.Fatal(err)
 		}
 	}

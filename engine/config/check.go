@@ -70,7 +70,6 @@ func cross(c *Config, where func(key string) Problem, ps *problems) {
 	}{
 		{"export.otlp_endpoint", c.Export.OTLPEndpoint != "", "no exporter is built in so far, nothing would be sent"},
 		{"agent.egress", len(c.Agent.Egress) > 0, "no sandbox is built in so far, so nothing holds the agent to these hosts"},
-		{"store.retention", c.Store.Retention > 0, "nothing is removed by age so far; vise sessions rm removes"},
 		{"validate.parallel", c.Validate.Parallel > 1, "replays run one after the other so far"},
 		{"repair.trace", c.Repair.Trace, "no exporter is built in so far"},
 	} {

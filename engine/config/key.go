@@ -139,7 +139,7 @@ var settings = []setting{
 	{"budget.usd", "", maybeNumber(func(c *Config) **float64 { return &c.Budget.USD }, 0, inf), "over agent, judge and repair"},
 	{"budget.tokens", "", maybeWhole(func(c *Config) **int64 { return &c.Budget.Tokens }, 1, unlimited), "over agent, judge and repair"},
 	{"store.path", "HARNESS_ROOT", text(func(c *Config) *string { return &c.Store.Path }, "a folder", nonEmpty), "where the records lie, relative to this file"},
-	{"store.retention", "", span(func(c *Config) *time.Duration { return &c.Store.Retention }, 0), "age at which transcripts go; 0 = never"},
+	{"store.retention", "", span(func(c *Config) *time.Duration { return &c.Store.Retention }, 0), "time after which sessions go, when no case, open notice or verdict needs them; 0 = never"},
 	{"store.min_free", "", size(func(c *Config) *uint64 { return &c.Store.MinFree }, 1e15), "free disk below which nothing is written"},
 	{"redact.keys", "", truth(func(c *Config) *bool { return &c.Redact.Keys }), "mask values of credential-like keys"},
 	{"redact.values", "", truth(func(c *Config) *bool { return &c.Redact.Values }), "mask values that look like credentials"},
