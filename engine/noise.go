@@ -161,17 +161,7 @@ func (h *Harness) evaluateOnce(ctx context.Context, head trace.Session, turns []
 	if err != nil {
 		return nil, fmt.Errorf("evaluate session %s: %w", head.ID, err)
 	}
-	return values(scores), nil
-}
-
-func values(scores []score.Score) map[string]float64 {
-	out := map[string]float64{}
-	for _, s := range scores {
-		if s.Value != nil {
-			out[s.Metric] = *s.Value
-		}
-	}
-	return out
+	return score.Report{Scores: scores}.Baseline(), nil
 }
 
 // doNothing is the session of an agent that says and does nothing on the same inputs.

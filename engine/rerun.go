@@ -7,6 +7,7 @@ import (
 
 	"vise/engine/evidence"
 	"vise/engine/guard"
+	"vise/engine/score"
 	"vise/engine/trace"
 	"vise/store"
 )
@@ -25,6 +26,7 @@ func (h *Harness) alone() (done func()) {
 type reran struct {
 	run    evidence.Run
 	scores map[string]float64
+	by     map[string]string // who gave each of them
 	// skip is why the run says nothing about the agent, in the words of a
 	// regression run; "" = it counts.
 	skip string
@@ -66,13 +68,20 @@ func (h *Harness) rerun(ctx context.Context, job evidence.Job) (reran, error) {
 		out.run.Error = guard.Line(err.Error(), 300)
 		return out, nil
 	}
-	out.scores = map[string]float64{}
-	for _, s := range scores {
-		if s.Value != nil {
-			out.scores[s.Metric] = *s.Value
+	report := score.Report{Scores: scores}
+	out.scores, out.by = report.Baseline(), report.BaselineBy()
+	return out, nil
+}
+
+// comparable are the scores that may be compared with the case's stored ones.
+func (r reran) comparable(c evidence.Case) map[string]float64 {
+	out := map[string]float64{}
+	for m, v := range r.scores {
+		if c.Comparable(m, r.by[m]) {
+			out[m] = v
 		}
 	}
-	return out, nil
+	return out
 }
 
 // keepRun stores the session of a run, so that it can be looked into.

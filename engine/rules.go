@@ -35,7 +35,7 @@ func (h *Harness) RestoreRule(ctx context.Context, id string) error {
 		if r.Live() {
 			return event.Event{}, fmt.Errorf("rule %s is %s", id, r.Status)
 		}
-		r.Status, r.Reason, r.VerdictID = rule.Candidate, "restored by a person", ""
+		r.Status, r.Reason, r.VerdictID, r.Flag = rule.Candidate, "restored by a person", "", nil
 		trial := rule.Trial{StartedAt: h.now()}
 		if r.Trial != nil {
 			trial.BaselineBreachedSessions, trial.BaselineSessions = r.Trial.BaselineBreachedSessions, r.Trial.BaselineSessions

@@ -18,7 +18,7 @@ const attentionEach = 20
 
 // AttentionItem is one thing that waits for a person.
 type AttentionItem struct {
-	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, candidates.
+	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, flagged, candidates.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Do says what a person can do about it.
@@ -51,7 +51,7 @@ func (p *attentionPane) SetSize(w, h int) { p.resize(w, h) }
 // attentive are the events after which something may wait, or no longer does.
 var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAcknowledged, event.RepairNoticeResolved, event.RepairFailed, event.RepairTimedOut,
 	event.RepairCompleted, event.RepairStarted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
-	event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.ValidationVerdict,
+	event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.ValidationVerdict,
 	event.StoreQuarantined, event.BudgetStopped, event.Recovery, event.ValidationRoundEnded}
 
 // Apply implements Pane.
@@ -161,7 +161,7 @@ func (p *attentionPane) draw(*style.Style) []string {
 func (p *attentionPane) mark(kind string) (string, style.Role) {
 	g := p.st().Glyphs
 	switch kind {
-	case "incident", "dead_letter", "quarantine", "failed":
+	case "incident", "dead_letter", "quarantine", "failed", "flagged":
 		return g.Fail, style.Bad
 	case "candidates":
 		return g.Trial, style.Info

@@ -15,9 +15,14 @@ import (
 // eventRole is the colour of a type: what is wrong, what got better, the rest.
 func eventRole(e event.Event) style.Role {
 	switch e.Type {
-	case event.Notice, event.Regression, event.RuleRetire, event.RepairFailed, event.RepairTimedOut, event.StoreQuarantined, event.BudgetStopped:
+	case event.Regression:
+		if e.Data["clean"] == true {
+			return style.Good
+		}
 		return style.Bad
-	case event.RulePromote, event.Recovery, event.RepairCompleted:
+	case event.Notice, event.RuleFlagged, event.RuleRetire, event.RepairFailed, event.RepairTimedOut, event.StoreQuarantined, event.BudgetStopped:
+		return style.Bad
+	case event.RulePromote, event.RuleCleared, event.Recovery, event.RepairCompleted:
 		return style.Good
 	case event.Skip, event.RepairUnactionable, event.RepairNoProposal:
 		return style.Warn
@@ -77,6 +82,10 @@ func eventWords(e event.Event) string {
 		return about(tag(e.NoticeID), d.text("resolution"), tag(e.RuleID))
 	case event.RulePromote, event.RuleRetire:
 		return about(tag(e.RuleID), d.text("reason"))
+	case event.RuleFlagged, event.RuleCleared:
+		return about(tag(e.RuleID), d.text("why"))
+	case event.Regression:
+		return count2(d.int("total"), "case") + ", " + d.int("replayed") + " replayed: " + d.int("regressed") + " regressed, " + d.int("improved") + " improved"
 	case event.NoiseMeasured:
 		return about(d.text("evaluated_by"), count2(d.int("turns"), "stored turn"), count2(d.int("cases"), "case"), "only inform "+d.text("inform_only"))
 	case event.ValidationRoundStarted:

@@ -28,14 +28,14 @@ type topic struct {
 // topics are the filters in the order in which `f` goes through them.
 var topics = []topic{
 	{name: "all"},
-	{"problems", []event.Type{event.Notice, event.Regression, event.Skip, event.RuleRetire, event.RepairFailed, event.RepairTimedOut,
+	{"problems", []event.Type{event.Notice, event.Regression, event.RuleFlagged, event.Skip, event.RuleRetire, event.RepairFailed, event.RepairTimedOut,
 		event.BudgetStopped, event.StoreQuarantined}},
 	{"repair", []event.Type{event.RepairStarted, event.RepairModelTurn, event.RepairToolCall, event.RepairCandidateAdded, event.RepairNoticeResolved,
 		event.RepairCompleted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 		event.RepairTimedOut, event.RepairFailed}},
 	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationVerdict, event.ValidationRoundEnded}},
-	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore}},
+	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared}},
 	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.AgentExited, event.SessionRemoved}},
 }
 

@@ -34,7 +34,10 @@ func (p *rulesPane) facts() []string {
 			rows = append(rows, p.st().Row(label+1, style.Plain).Space(1).Cell(style.Heading, name, label).String()+l)
 		}
 	}
-	fact("status", statusRole(r.Status), string(r.Status)+reason(r))
+	fact("status", statusRole(r), string(r.Status)+reason(r))
+	if r.Flagged() {
+		fact("flagged", style.Bad, stamp(r.Flag.At)+"  "+r.Flag.Why)
+	}
 	fact("scope", style.Text, r.Scope+", "+r.Applicability)
 	fact("metric", style.Text, r.Metric)
 	fact("from", style.Dim, strings.TrimSpace(strings.Join([]string{tag(r.SourceNoticeID), tag(r.EpisodeID), "by " + author(r.Author), stamp(r.CreatedAt)}, "  ")))
@@ -90,8 +93,11 @@ func (p *rulesPane) status(id string) rule.Status {
 	return ""
 }
 
-func statusRole(s rule.Status) style.Role {
-	switch s {
+func statusRole(r rule.Rule) style.Role {
+	if r.Flagged() {
+		return style.Bad
+	}
+	switch r.Status {
 	case rule.Active:
 		return style.Good
 	case rule.Candidate:

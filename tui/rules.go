@@ -76,7 +76,7 @@ func (p *rulesPane) Apply(ctx *Context, c Change) tea.Cmd {
 		p.layout()
 	}
 	cmds := []tea.Cmd{p.render()}
-	if c.Reload || c.Has(event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.ValidationVerdict, event.Recovery, event.AgentExited) {
+	if c.Reload || c.Has(event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.ValidationVerdict, event.Recovery, event.AgentExited) {
 		cmds = append(cmds, p.ask(ctx, ""), p.askDetail(ctx, p.wanted))
 	} else if ctx.Scope.Rule != "" && ctx.Scope.Rule != p.wanted {
 		p.list.SelectKey(ctx.Scope.Rule)
@@ -247,12 +247,16 @@ func (p *rulesPane) item(r rule.Rule, selected bool) string {
 	if mark == "" {
 		mark = g.Alert
 	}
+	status := string(r.Status)
+	if r.Flagged() {
+		mark, status = g.Alert, "flagged"
+	}
 	row := p.st().Row(p.w, p.ground(selected))
 	lead := " "
 	if selected {
 		lead = g.Pointer
 	}
-	row.Put(style.Accent, lead).Cell(statusRole(r.Status), mark+" "+string(r.Status), 14).Cell(style.Text, r.Scope, min(16, max(6, p.w/6))).Space(1)
+	row.Put(style.Accent, lead).Cell(statusRole(r), mark+" "+status, 14).Cell(style.Text, r.Scope, min(16, max(6, p.w/6))).Space(1)
 	if p.w >= 90 {
 		row.Cell(style.Dim, r.Metric, 21)
 	}

@@ -56,7 +56,34 @@ func waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionI
 	if len(budget) > 0 {
 		out = append(out, AttentionItem{Kind: "budget", At: budget[0].At, Text: "the budget stopped a model call at " + clock(budget[0].At), Do: "raise budget.usd or budget.tokens in vise.toml"})
 	}
+	if out, err = flagged(tx, out); err != nil {
+		return nil, err
+	}
 	return undecided(tx, out)
+}
+
+// flagged adds the rules in force that evidence speaks against.
+func flagged(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	last, err := tx.LastEvents(4*attentionEach, event.RuleFlagged)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, e := range last {
+		if seen[e.RuleID] || len(seen) == attentionEach {
+			continue
+		}
+		seen[e.RuleID] = true
+		r, ok, err := tx.Rule(e.RuleID)
+		if err != nil {
+			return nil, err
+		}
+		if ok && r.Flagged() {
+			out = append(out, AttentionItem{Kind: "flagged", RuleID: r.ID, At: parsed(r.Flag.At), Text: "rule " + tag(r.ID) + " is in force and flagged: " + r.Flag.Why,
+				Do: "enter goes to it; X in Rules retires it"})
+		}
+	}
+	return out, nil
 }
 
 // humans adds the pending notices that ask for a person.

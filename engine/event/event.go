@@ -24,6 +24,8 @@ const (
 	RulePromote            Type = "rule_promote"
 	RuleRetire             Type = "rule_retire"
 	RuleRestore            Type = "rule_restore"
+	RuleFlagged            Type = "rule_flagged"
+	RuleCleared            Type = "rule_cleared" // what a flag held against the rule is gone
 	ScopeIndexRegenerated  Type = "scope_index_regenerated"
 	Validation             Type = "validation"
 	ValidationRoundStarted Type = "validation_round_started"
@@ -64,7 +66,7 @@ const (
 
 // Journal lists every journal event type, in the order of the loop.
 var Journal = []Type{
-	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore,
+	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RuleFlagged, RuleCleared,
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,

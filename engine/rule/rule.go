@@ -44,10 +44,25 @@ type Rule struct {
 	Reason    string `json:"reason,omitempty"`
 	VerdictID string `json:"verdict_id,omitempty"`
 	Version   int    `json:"version"`
+	// Flag is set while evidence speaks against a rule that is still in force. It
+	// asks for a new test; it never moves the rule.
+	Flag *Flag `json:"flag,omitempty"`
+}
+
+// Flag is the evidence against a rule in force.
+type Flag struct {
+	At  string `json:"at"`  // RFC 3339
+	Why string `json:"why"` // one sentence
+	// Cases that got worse with the rule in force, and the runs that show it.
+	Cases []string `json:"cases,omitempty"`
+	Runs  []string `json:"runs,omitempty"`
 }
 
 // Live reports whether the rule is a candidate or active.
 func (r Rule) Live() bool { return r.Status == Candidate || r.Status == Active }
+
+// Flagged reports whether evidence speaks against the rule while it is in force.
+func (r Rule) Flagged() bool { return r.Status == Active && r.Flag != nil }
 
 // Trial is the forward trial of a candidate: what live sessions showed since it was added.
 type Trial struct {

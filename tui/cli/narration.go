@@ -124,6 +124,10 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s · candidate in %s, about %s", e.RuleID, words("scope"), words("metric"))
 	case event.RulePromote, event.RuleRetire:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
+	case event.RuleFlagged, event.RuleCleared:
+		return fmt.Sprintf("%s · %s", e.RuleID, words("why"))
+	case event.Regression:
+		return fmt.Sprintf("%s, %s replayed · %s regressed, %s improved", counted(d["total"], "case"), text("replayed"), text("regressed"), text("improved"))
 	case event.NoiseMeasured:
 		return fmt.Sprintf("%s on %s, %s · may only inform: %s", words("evaluated_by"), counted(d["turns"], "stored turn"), counted(d["cases"], "case"), text("inform_only"))
 	case event.ValidationRoundStarted:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,11 @@ func (a *app) rulesCmd() *cobra.Command {
 var ruleHeader = []string{"RULE", "STATUS", "SCOPE", "METRIC", "TEXT"}
 
 func ruleRow(r rule.Rule) []string {
-	return []string{r.ID, string(r.Status), show(r.Scope, 48), r.Metric, show(r.Text, 90)}
+	status := string(r.Status)
+	if r.Flagged() {
+		status += " flagged"
+	}
+	return []string{r.ID, status, show(r.Scope, 48), r.Metric, show(r.Text, 90)}
 }
 
 func (a *app) rulesLs() *cobra.Command {
@@ -113,6 +118,9 @@ func (a *app) printRule(r rule.Rule, verdicts []evidence.Verdict) {
 	a.out.printf("written by %s for notice %s (episode %s) at %s", show(r.Author, 60), r.SourceNoticeID, r.EpisodeID, r.CreatedAt)
 	if r.Reason != "" {
 		a.out.printf("%s: %s", r.Status, show(r.Reason, 400))
+	}
+	if f := r.Flag; r.Flagged() {
+		a.out.printf("flagged at %s: %s (runs %s)", f.At, show(f.Why, 300), show(strings.Join(f.Runs, " "), 300))
 	}
 	if t := r.Trial; t != nil {
 		a.out.printf("forward trial: %d sessions observed, %d breached; baseline %d of %d; %d inconclusive replays",
