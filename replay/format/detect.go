@@ -11,6 +11,7 @@ import (
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
 	"vise/replay/format/native"
+	"vise/replay/format/openai"
 	"vise/replay/format/recording"
 	"vise/replay/format/tau"
 )
@@ -129,8 +130,11 @@ var one = []struct {
 	}},
 	{claudecode.Name, "", claude},
 	{"", "a Cursor transcript", func(m members) bool { return m.has("role", "message") && !m.has("type") }},
-	{"", "a chat log (OpenAI shape)", func(m members) bool {
-		return strings.HasPrefix(m["messages"], "[") || strings.HasPrefix(m["input"], "[") && !m.has("type") || strings.HasPrefix(m["items"], "[")
+	{openai.NameChat, "", func(m members) bool {
+		return strings.HasPrefix(m["messages"], "[") || m.has("choices", "object") || strings.HasPrefix(m["request"], "{") && strings.Contains(m["request"], `"messages"`)
+	}},
+	{openai.NameResponses, "", func(m members) bool {
+		return (strings.HasPrefix(m["input"], "[") || m.has("input", "response")) && !m.has("type") || strings.HasPrefix(m["items"], "[") || m.has("output") && m.text("object") == "response"
 	}},
 	{"", "an OpenHands event", func(m members) bool { return (m.has("action") || m.has("observation")) && m.has("source") }},
 }
@@ -150,6 +154,10 @@ func claude(m members) bool {
 	}
 	return false
 }
+
+// weak formats are told by members that others have too: the whole object is
+// looked at before it counts as one of them.
+var weak = map[string]bool{claudecode.Name: true, openai.NameChat: true, openai.NameResponses: true}
 
 func decide(m members) (name, other string) {
 	for _, o := range one {
@@ -175,7 +183,7 @@ func document(sc *recording.Scanner) (name, other string) {
 	}
 	m, _ := probe(sc, func(m members) bool {
 		name, other = decide(m)
-		return name != "" && name != claudecode.Name
+		return name != "" && !weak[name]
 	})
 	return decide(m)
 }
@@ -238,7 +246,11 @@ func array(sc *recording.Scanner) (name, other string) {
 		case m.has("action") || m.has("observation"):
 			other = "an OpenHands trajectory"
 		case m.has("role"):
-			other = "a chat log (OpenAI shape)"
+			name = openai.NameChat
+		case m.has("call_id", "type"):
+			name = openai.NameResponses
+		default:
+			name, other = decide(m)
 		}
 		return done
 	})

@@ -15,6 +15,7 @@ import (
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
 	"vise/replay/format/native"
+	"vise/replay/format/openai"
 	"vise/replay/format/recording"
 	"vise/replay/format/tau"
 )
@@ -46,6 +47,8 @@ var readers = []reader{
 	{native.Name, func(f *os.File, _ string, rec *recording.Recorder) error { return native.Read(f, rec) }},
 	{claudecode.Name, func(f *os.File, path string, rec *recording.Recorder) error { return claudecode.Read(f, path, rec) }},
 	{codex.Name, func(f *os.File, path string, rec *recording.Recorder) error { return codex.Read(f, path, rec) }},
+	{openai.NameChat, func(f *os.File, path string, rec *recording.Recorder) error { return openai.Read(f, path, rec) }},
+	{openai.NameResponses, func(f *os.File, path string, rec *recording.Recorder) error { return openai.Read(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 }

@@ -85,7 +85,6 @@ func TestDetect(t *testing.T) {
 		{"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
 		{`{"resourceSpans":[]}`, "OTLP"},
 		{`{"schema_version":"ATIF-1.0","steps":[]}`, "ATIF"},
-		{`[{"role":"user","content":"x"}]`, "chat log"},
 		{`{"sessionId":"x","projectHash":"y","messages":[]}`, "Gemini"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.jsonl")

@@ -45,7 +45,10 @@ func Model(msgs []Message) string {
 }
 
 // Add takes the next message.
-func (f *Feed) Add(m *Message) error {
+func (f *Feed) Add(m *Message) error { return f.Step(m, trace.Span{}) }
+
+// Step is Add with what is known beside an assistant message: clock, usage, model.
+func (f *Feed) Step(m *Message, base trace.Span) error {
 	i := f.n
 	f.n++
 	switch m.Role {
@@ -61,7 +64,10 @@ func (f *Feed) Add(m *Message) error {
 		}
 		return f.Input(m.Content.Text, m.At())
 	case "assistant", "model", "ai", "gpt":
-		f.Assistant(m, trace.Span{ID: fmt.Sprintf("m%d", i)})
+		if base.ID == "" {
+			base.ID = fmt.Sprintf("m%d", i)
+		}
+		f.Assistant(m, base)
 		return nil
 	case "tool", "function":
 		key := m.Answers()
@@ -104,7 +110,7 @@ func (f *Feed) Assistant(m *Message, base trace.Span) recording.Place {
 		base.Start, base.End = at, at
 	}
 	id := base.ID
-	p := f.Step(base)
+	p := f.Conversation.Step(base)
 	calls := append(m.Calls[:len(m.Calls):len(m.Calls)], m.Content.Calls...)
 	for k, c := range calls {
 		f.Tool(c, fmt.Sprintf("%s.c%d", id, k), base)
