@@ -23,7 +23,7 @@ var arrows = []struct {
 	{"engine/rule/tools", leaves},
 	{"engine/rule", leaves},
 	{"engine/score", leaves},
-	{"engine/process", nil},
+	{"engine/process", []string{"engine/guard"}},
 	{"engine/internal/vectors", nil},
 	{"engine/model/", append([]string{"engine/process", "store", "engine/model/"}, leaves...)},
 	{"engine/repair", append([]string{"engine/process", "store", "engine/model/"}, leaves...)},

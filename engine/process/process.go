@@ -54,6 +54,11 @@ type Spec struct {
 	Grace time.Duration
 	// Drain is how long a pipe may be silent after the exit before it is closed.
 	Drain time.Duration
+	// Sandbox confines the program; nil does not. A confined program also needs
+	// what it loads to be readable: all but places of secrets is.
+	Sandbox *Sandbox
+
+	merged bool // standard error goes where standard output goes
 }
 
 // Process is a running or ended program. All methods may be called from any goroutine.
@@ -64,6 +69,8 @@ type Process struct {
 	stdin  *os.File
 	stdout *pipeReader
 	log    *boundedLog
+	box    *box // nil without a sandbox, or where nothing holds
+	held   Held
 
 	stop     chan struct{} // asks the owner goroutine to end the group
 	stopOnce sync.Once
@@ -95,29 +102,10 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		spec.MaxLog = DefaultMaxLog
 	}
 	p := &Process{spec: spec, stop: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
-		log: &boundedLog{to: spec.Stderr, left: spec.MaxLog}}
-	p.cmd = exec.Command(spec.Command[0], spec.Command[1:]...)
-	p.cmd.Dir = spec.Dir
-	p.cmd.Env = spec.Env
-	if p.cmd.Env == nil {
-		p.cmd.Env = []string{} // a nil list would inherit ours
-	}
-	p.cmd.SysProcAttr = groupAttr()
-	var pipes pipeSet
-	in := pipes.open()
-	out := pipes.open()
-	errs := pipes.open()
-	if pipes.err != nil {
-		pipes.close()
-		return nil, fmt.Errorf("start %s: open pipes: %w", spec.Name, pipes.err)
-	}
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = in.r, out.w, errs.w
-	if err := spawner.start(p.cmd); err != nil {
-		pipes.close()
-		return nil, fmt.Errorf("start %s: %w", spec.Name, err)
-	}
-	for _, f := range []*os.File{in.r, out.w, errs.w} {
-		f.Close()
+		log: &boundedLog{to: spec.Stderr, left: spec.MaxLog}, held: None("none was asked for")}
+	in, out, errs, err := p.launch(ctx)
+	if err != nil {
+		return nil, err
 	}
 	pid := p.cmd.Process.Pid
 	ticks, _ := startTime(pid) // 0 when the system cannot tell: Reap then leaves it alone
@@ -160,6 +148,9 @@ func (p *Process) own(ctx context.Context, stderr *pipeReader, copies *sync.Wait
 	}
 	close(p.exited)
 	spawner.release()
+	if p.box != nil {
+		p.box.close()
+	}
 	exit := exitOf(p.cmd, err)
 	p.stdin.Close()
 	// Grandchildren outside the group that hold a pipe of ours are of our
@@ -191,6 +182,9 @@ func (p *Process) end(reaped <-chan error) error {
 
 // Record identifies the program for Reap after a crash of ours.
 func (p *Process) Record() Record { return p.record }
+
+// Held says what of the sandbox holds.
+func (p *Process) Held() Held { return p.held }
 
 // Stdin is the pipe to the program; closing it is the polite end of a filter.
 func (p *Process) Stdin() io.WriteCloser { return p.stdin }

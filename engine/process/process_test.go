@@ -43,12 +43,18 @@ func TestMain(m *testing.M) {
 			time.Sleep(time.Hour)
 		}
 	case "parent": // starts a sleeper through the package, tells its pid, waits to be killed
-		p, err := process.Start(context.Background(), process.Spec{Command: []string{"sleep", "300"}})
+		spec := process.Spec{Command: []string{"sleep", "300"}}
+		if os.Getenv("TEST_BOX") != "" {
+			spec.Sandbox = &process.Sandbox{}
+		}
+		p, err := process.Start(context.Background(), spec)
 		if err != nil {
 			panic(err)
 		}
 		fmt.Println(p.Record().PID)
 		time.Sleep(time.Hour)
+	case "probe":
+		probe()
 	}
 }
 
@@ -241,25 +247,27 @@ func TestDetachedGrandchildHoldsThePipe(t *testing.T) {
 	}
 }
 
-// The children of a program that is killed die with it.
+// The children of a program that is killed die with it, confined or not.
 func TestChildDiesWithUs(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent := exec.Command(exe)
-	parent.Env = append(os.Environ(), "TEST_ROLE=parent")
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
+	for _, box := range []string{"", "1"} {
+		parent := exec.Command(exe)
+		parent.Env = append(os.Environ(), "TEST_ROLE=parent", "TEST_BOX="+box)
+		out, err := parent.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := parent.Start(); err != nil {
+			t.Fatal(err)
+		}
+		child := readPid(t, out)
+		parent.Process.Kill()
+		parent.Wait()
+		gone(t, child)
 	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
-	child := readPid(t, out)
-	parent.Process.Kill()
-	parent.Wait()
-	gone(t, child)
 }
 
 // The parent-death signal follows the forking thread: threads that end must not take a child along.

@@ -12,9 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groupAttr makes the child lead a group and die with the thread that forks it.
+// groupAttr makes the child lead a session and group of its own, so that no
+// terminal of ours is its terminal, and die with the thread that forks it.
 func groupAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // reap waits for the end of a child, kills what is left of its group and only

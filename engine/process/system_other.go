@@ -7,9 +7,10 @@ import (
 	"syscall"
 )
 
-// groupAttr makes the child lead a group. There is no parent-death signal
+// groupAttr makes the child lead a session and group of its own, so that no
+// terminal of ours is its terminal. There is no parent-death signal
 // here: after a crash of ours the child ends when its input does, or by Reap.
-func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // reap waits for the child and kills what is left of its group.
 func reap(cmd *exec.Cmd) error {
