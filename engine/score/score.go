@@ -49,6 +49,8 @@ type Score struct {
 	Checks []string `json:"checks,omitempty"`
 	// Findings point at spans (score/local).
 	Findings []Finding `json:"findings,omitempty"`
+	// Votes are the values of a judge that was asked more than once, in order; Value is their median.
+	Votes []float64 `json:"votes,omitempty"`
 	// By identifies the evaluator: scores of different identities are never compared.
 	By string `json:"by,omitempty"`
 }
