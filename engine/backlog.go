@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"vise/engine/trace"
@@ -38,6 +39,10 @@ func (h *Harness) ScoreBacklog(ctx context.Context) ([]string, error) {
 	}
 	for _, id := range behind {
 		done, err := h.await(ctx, id)
+		if down := (*Outage)(nil); errors.As(err, &down) {
+			h.log.Warn("score backlog", "err", err)
+			done, err = true, nil // the others may fare better, and so may the next start
+		}
 		if err == nil && !done {
 			err = fmt.Errorf("session %s was not scored in time", id)
 		}

@@ -18,6 +18,7 @@ import (
 	"vise/engine/guard"
 	"vise/engine/model"
 	"vise/engine/repair"
+	"vise/engine/score/judge"
 	"vise/engine/score/local"
 	"vise/engine/score/verifier"
 	"vise/engine/trace"
@@ -35,6 +36,11 @@ type Options struct {
 	// Replayer runs cases through the agent; nil means that no agent is
 	// configured and the forward trial decides.
 	Replayer validate.Replayer
+	// Judge scores the turns instead of the offline evaluator; nil = score/local does.
+	Judge *judge.Judge
+	// Ledger is where the agent's usage is booked beside the judge's and the repair
+	// model's; nil counts nothing.
+	Ledger *model.Ledger
 	// Verifier judges the outcome of every evaluated turn; nil = nobody does.
 	Verifier *verifier.Verifier
 	// Agent identifies the agent in verdicts.
@@ -58,6 +64,8 @@ type Harness struct {
 	// replayer runs cases; nil without an agent.
 	replayer validate.Replayer
 
+	judge    *judge.Judge
+	ledger   *model.Ledger
 	verifier *verifier.Verifier
 	by       string // identity of the evaluator, without the verifier's
 
@@ -68,6 +76,7 @@ type Harness struct {
 
 	mu       sync.Mutex
 	lanes    map[string]*lane // per session with turns in evaluation
+	broke    bool             // that the budget is spent has been journalled
 	admitted gate.RunState    // evaluations admitted in this run (evaluate.max_per_run)
 	repairs  map[string]*running
 	rounds   sync.Mutex // one validation round at a time
@@ -93,12 +102,18 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
+	if o.Replayer != nil && o.Ledger != nil {
+		o.Replayer = metered{o.Replayer, o.Ledger}
+	}
 	h := &Harness{
-		verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
+		judge: o.Judge, ledger: o.Ledger, verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
 		red: red, replayer: o.Replayer, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
 		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
 		lanes:   map[string]*lane{},
 		repairs: map[string]*running{},
+	}
+	if o.Judge != nil {
+		h.by = o.Judge.Identity()
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if o.Model != nil && !o.Config.Evaluate.ObserveOnly {

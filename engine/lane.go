@@ -42,6 +42,8 @@ type sessionState struct {
 	GateBy    string            `json:"gate_by,omitempty"`
 	Dedup     notice.Dedup      `json:"dedup"`
 	Admission gate.SessionState `json:"admission"`
+	// Down: an outage of the evaluator at the turn Next has been journalled.
+	Down bool `json:"down,omitempty"`
 	// Alerted: the session has alerted before. Quiet: its latest report was quiet.
 	Alerted bool `json:"alerted,omitempty"`
 	Quiet   bool `json:"quiet,omitempty"`
@@ -76,6 +78,9 @@ func (h *Harness) EndTurn(ctx context.Context, t trace.Turn) error {
 			Data: map[string]any{"calls": counts.Calls, "errors": counts.Errors, "steps": counts.Steps, "stop_reason": t.StopReason}})
 	}); err != nil {
 		return fmt.Errorf("end turn %d of session %s: %w", t.Index, t.SessionID, err)
+	}
+	if !t.Usage.IsZero() {
+		h.ledger.Add("agent", t.Usage)
 	}
 	h.wake(t.SessionID)
 	return nil

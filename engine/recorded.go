@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"vise/engine/trace"
@@ -48,6 +49,9 @@ func (h *Harness) ReplayRecorded(ctx context.Context, s trace.Session) error {
 		}
 		if err := ctx.Err(); err != nil {
 			return fail(context.Cause(ctx))
+		}
+		if settled.Outage != "" {
+			return fail(errors.New(settled.Outage))
 		}
 		if !settled.Evaluated {
 			return fail(fmt.Errorf("turn %d was not scored within settle.barrier_timeout (%s)", t.Index, h.cfg.Settle.BarrierTimeout))

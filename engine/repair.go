@@ -7,6 +7,7 @@ import (
 
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/model"
 	"vise/engine/notice"
 	"vise/engine/repair"
 	"vise/store"
@@ -48,6 +49,11 @@ func (h *Harness) repair(ctx context.Context, id string) (episode.Result, error)
 	in.Hints, in.DomainPolicy = h.cfg.Agent.Hints.Scopes, h.cfg.Repair.DomainPolicy
 	in.SanitizeMax = h.cfg.Rules.SanitizeMaxLen
 	result := h.agent.Run(ctx, in.Episode, repair.BuildAssignment(in))
+	if result.ErrorCategory == string(model.KindBudget) {
+		if err := h.store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return h.stopped(tx, result.Error) }); err != nil {
+			return result, fmt.Errorf("repair episode %s: %w", id, err)
+		}
+	}
 	if result.Status.Success() || result.Status == episode.Cancelled {
 		return result, nil // who cancelled may start it again at once
 	}

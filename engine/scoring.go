@@ -21,6 +21,7 @@ type reading struct {
 	shown  []score.Score // scored beside them, for display only
 	gate   gate.States   // after the turn
 	faults []fault
+	budget string // why the evaluator stopped asking, "" = it did not
 }
 
 // fault is why a score that was asked for is missing.
@@ -41,7 +42,7 @@ func (h *Harness) read(head trace.Session, turn trace.Turn, state sessionState, 
 	ctx, stop := context.WithCancel(h.ctx)
 	defer stop()
 	verdict := h.verify(ctx, head, turn)
-	out, err := h.climb(head, turn, state, l)
+	out, err := h.climb(ctx, head, turn, state, l)
 	if err != nil {
 		stop()
 		<-verdict
@@ -62,14 +63,7 @@ func (h *Harness) read(head trace.Session, turn trace.Turn, state sessionState, 
 }
 
 // climb asks the evaluator tier by tier.
-func (h *Harness) climb(head trace.Session, turn trace.Turn, state sessionState, l *lane) (reading, error) {
-	all, err := h.fold(l, head, turn)
-	if err != nil {
-		return reading{}, err
-	}
-	if h.cfg.Evaluate.EnableTier3 {
-		all = append(all, local.PlanAdherence(head.Tools, turn))
-	}
+func (h *Harness) climb(ctx context.Context, head trace.Session, turn trace.Turn, state sessionState, l *lane) (reading, error) {
 	if state.GateBy != "" && state.GateBy != h.by {
 		state.Gate = nil
 	}
@@ -78,6 +72,16 @@ func (h *Harness) climb(head trace.Session, turn trace.Turn, state sessionState,
 		return reading{}, err
 	}
 	ladder := h.ladder(noise)
+	if h.judge != nil {
+		return h.climbJudge(ctx, ladder, head, turn, state.Gate)
+	}
+	all, err := h.fold(l, head, turn)
+	if err != nil {
+		return reading{}, err
+	}
+	if h.cfg.Evaluate.EnableTier3 {
+		all = append(all, local.PlanAdherence(head.Tools, turn))
+	}
 	scores, after, err := ladder.Climb(state.Gate, []string{turn.TraceID}, answer(all))
 	return reading{scores: scores, shown: all, gate: after}, err
 }
@@ -148,20 +152,9 @@ func (h *Harness) scoreReplay(ctx context.Context, s trace.Session, turns []trac
 	if len(turns) == 0 {
 		return nil, fmt.Errorf("score session %s: it has no turn", s.ID)
 	}
-	eval := local.New(s, local.Options{Handoff: h.cfg.Evaluate.Handoff})
-	var all []score.Score
-	for _, t := range turns {
-		all = eval.Turn(t)
-	}
-	wanted := h.replayMetrics()
-	var out []score.Score
-	for _, sc := range all {
-		if slices.Contains(wanted, sc.Metric) {
-			out = append(out, sc)
-		}
-	}
-	if h.verifier == nil {
-		return out, nil
+	out, err := h.scoreLast(ctx, s, turns)
+	if err != nil || h.verifier == nil {
+		return out, err
 	}
 	last := turns[len(turns)-1]
 	q := verifier.Question{Session: s, Turn: last}
@@ -183,6 +176,20 @@ func (h *Harness) scoreReplay(ctx context.Context, s trace.Session, turns []trac
 		}
 	}
 	return out, nil
+}
+
+// scoreLast asks the evaluator about the last turn of a replay.
+func (h *Harness) scoreLast(ctx context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
+	if h.judge != nil {
+		return h.gradeLast(ctx, s, turns)
+	}
+	eval := local.New(s, local.Options{Handoff: h.cfg.Evaluate.Handoff})
+	var all []score.Score
+	for _, t := range turns {
+		all = eval.Turn(t)
+	}
+	wanted := h.replayMetrics()
+	return slices.DeleteFunc(all, func(sc score.Score) bool { return !slices.Contains(wanted, sc.Metric) }), nil
 }
 
 // identity names all that scores come from: evaluator and verifier.

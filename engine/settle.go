@@ -21,10 +21,14 @@ import (
 // back off and end as dead letters instead of blocking their session for ever.
 func (h *Harness) Settle(ctx context.Context, session string) (episode.Settlement, error) {
 	evaluated, err := h.await(ctx, session)
-	if err != nil {
-		return episode.Settlement{Evaluated: evaluated}, err
-	}
 	out := episode.Settlement{Evaluated: evaluated}
+	if down := (*Outage)(nil); errors.As(err, &down) {
+		// The turn waits for the evaluator; what was noticed before it need not.
+		out.Outage, err = down.Error(), nil
+	}
+	if err != nil {
+		return out, err
+	}
 	if h.agent == nil {
 		return out, nil
 	}

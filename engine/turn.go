@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"maps"
 	"slices"
 
@@ -48,6 +49,7 @@ func (h *Harness) notices() notice.Config {
 // evaluate scores one turn and stores everything that follows from it in one
 // transaction: scores, gate, dedup and breaker, notice, case, trials.
 func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionState, l *lane) (err error) {
+	before := state
 	skip, journal := skipCut, true
 	if !turn.CutShort() {
 		skip, journal = h.admit(&state)
@@ -57,7 +59,7 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 			h.dismiss()
 		}
 	}()
-	state.Next = turn.Index + 1
+	state.Next, state.Down = turn.Index+1, false
 	if skip != "" {
 		// The fold must see the turn all the same: later turns refer to it.
 		if _, err := h.fold(l, head, turn); err != nil {
@@ -72,6 +74,15 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 		})
 	}
 	read, err := h.read(head, turn, state, l)
+	if down := (*Outage)(nil); errors.As(err, &down) && !before.Down {
+		before.Down = true
+		err = errors.Join(err, h.store.Update(h.ctx, func(tx *store.Tx) error {
+			if err := tx.PutState(stateName(head.ID), before); err != nil {
+				return err
+			}
+			return tx.Emit(unscored(head.ID, turn.Index, fault{"evaluation", down.Error()}))
+		}))
+	}
 	if err != nil {
 		return err
 	}
@@ -80,6 +91,11 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 	if err := h.store.Update(h.ctx, func(tx *store.Tx) error {
 		if err := tx.PutReport(withAll(report, read.shown)); err != nil {
 			return err
+		}
+		if read.budget != "" {
+			if err := h.stopped(tx, read.budget); err != nil {
+				return err
+			}
 		}
 		for _, f := range read.faults {
 			if err := tx.Emit(unscored(head.ID, turn.Index, f)); err != nil {

@@ -42,7 +42,7 @@ func optional(check func(string) error) func(string) error {
 var unbuilt = map[string]map[string]string{
 	"agent.driver":      {"exec": "only acp and none are built in so far; an agent without the Agent Client Protocol needs an ACP adapter for now"},
 	"agent.sandbox":     {"required": "no sandbox is built in so far; auto runs without one"},
-	"evaluate.by":       {"judge": "only local is built in so far", "pandaprobe": "only local is built in so far"},
+	"evaluate.by":       {"pandaprobe": "only local and judge are built in so far"},
 	"validate.evidence": {"paired": "paired evidence is not built in so far; use seed", "auto": "chooses between seed and paired evidence, and paired is not built in so far; use seed"},
 }
 
@@ -82,6 +82,9 @@ func cross(c *Config, where func(key string) Problem, ps *problems) {
 	}
 	if c.Evaluate.By == "judge" && c.Evaluate.JudgeModel == "" {
 		complain("evaluate.by", "\"judge\" needs evaluate.judge_model")
+	}
+	if provider, _, ok := SplitModel(c.Evaluate.JudgeModel); ok && provider == Builtin {
+		complain("evaluate.judge_model", "%s is refused: the built-in models repair, they do not judge; use the model of another provider", quote(c.Evaluate.JudgeModel))
 	}
 	for _, m := range []struct{ key, id string }{{"repair.model", c.Repair.Model}, {"evaluate.judge_model", c.Evaluate.JudgeModel}} {
 		provider, _, ok := SplitModel(m.id)

@@ -151,4 +151,6 @@ type Settlement struct {
 	// Running is the episode whose repair another caller had begun and which was still
 	// going on when this settlement ran out of time; it goes on within its own bounds.
 	Running string `json:"running,omitempty"`
+	// Outage says why a turn could not be evaluated now; it will be, later.
+	Outage string `json:"outage,omitempty"`
 }

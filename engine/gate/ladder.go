@@ -112,6 +112,9 @@ func (l Ladder) ask(tier int, metrics, traces []string, request Request) ([]scor
 	return out, err
 }
 
+// Threshold is the threshold of a metric when an evaluator reports none of its own.
+func (l Ladder) Threshold(metric string) float64 { return l.threshold(metric, 0) }
+
 // threshold is the local override, else what was reported, else the default.
 func (l Ladder) threshold(metric string, reported float64) float64 {
 	if t, ok := l.Thresholds[metric]; ok {

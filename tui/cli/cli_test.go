@@ -20,6 +20,8 @@ func demo() fs.FS { return os.DirFS(os.Getenv("VISE_TEST_DEMO")) }
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"vise": func() { os.Exit(cli.Main(demo())) },
+		// Stand-ins for what a project may be connected to.
+		"scripted-judge": scriptedJudge,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vise/engine/config"
+	"vise/engine/model"
 	"vise/replay"
 	"vise/store"
 )
@@ -25,7 +26,7 @@ type check struct {
 }
 
 func (a *app) doctorCmd() *cobra.Command {
-	var settings bool
+	var settings, ask bool
 	c := &cobra.Command{
 		Use: "doctor", Short: "Check the project and print every effective setting with its origin", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -45,7 +46,7 @@ func (a *app) doctorCmd() *cobra.Command {
 				}
 			}
 			failed := 0
-			for _, k := range a.examine(cmd.Context(), cfg) {
+			for _, k := range a.examine(cmd.Context(), cfg, ask) {
 				if k.State == "failed" {
 					failed++
 				}
@@ -63,14 +64,15 @@ func (a *app) doctorCmd() *cobra.Command {
 			return a.out.err
 		},
 	}
+	c.Flags().BoolVar(&ask, "ask", false, "put one small question to the repair model and the judge (this may cost money)")
 	c.Flags().BoolVar(&settings, "settings", true, "print every effective setting and where it came from")
 	return c
 }
 
 // examine looks at everything a run needs.
-func (a *app) examine(ctx context.Context, cfg *config.Config) []check {
-	checks := []check{a.examineStore(ctx, cfg), a.examineAgent(ctx, cfg), a.examineModel(ctx, cfg)}
-	checks = append(checks, a.examineEvaluators(ctx, cfg)...)
+func (a *app) examine(ctx context.Context, cfg *config.Config, ask bool) []check {
+	checks := []check{a.examineStore(ctx, cfg), a.examineAgent(ctx, cfg), a.examineModel(ctx, cfg, ask)}
+	checks = append(checks, a.examineEvaluators(ctx, cfg, ask)...)
 	if len(cfg.Agent.Command) > 0 && cfg.Agent.Sandbox != "off" {
 		checks = append(checks, check{"sandbox", "warning", "none is built in so far: the agent runs with your own rights (its environment is an allow-list)"})
 	}
@@ -126,24 +128,49 @@ func (a *app) examineAgent(ctx context.Context, cfg *config.Config) check {
 	return a.greetAgent(ctx, cfg, argv)
 }
 
-func (a *app) examineModel(ctx context.Context, cfg *config.Config) check {
+func (a *app) examineModel(ctx context.Context, cfg *config.Config, ask bool) check {
 	id := cfg.Repair.Model
 	if id == "" {
 		return check{"repair", "warning", "off: no repair.model; \"builtin/heuristic\" is free and needs no network"}
 	}
-	provider, _, _ := config.SplitModel(id)
-	if p, ok := cfg.Providers[provider]; ok && p.Key != "" {
-		if _, err := a.keyring(cfg).Resolve(ctx, p.Key); err != nil {
-			return check{"repair", "failed", fmt.Sprintf("%s: key of provider %s: %v", id, provider, err)}
-		}
-	}
-	if _, err := a.newModel(ctx, cfg); err != nil {
+	if err := a.checkModel(ctx, cfg, id); err != nil {
 		return check{"repair", "failed", err.Error()}
 	}
 	if strings.HasPrefix(id, config.Builtin+"/") {
 		return check{"repair", "ok", id + " (deterministic, free, no network)"}
 	}
-	return check{"repair", "ok", id}
+	if !ask {
+		return check{"repair", "ok", id + " (not asked; --ask does)"}
+	}
+	if err := a.askModel(ctx, cfg, id); err != nil {
+		return check{"repair", "failed", err.Error()}
+	}
+	return check{"repair", "ok", id + " answers"}
+}
+
+// askModel puts one small question to a model. Any answer will do.
+func (a *app) askModel(ctx context.Context, cfg *config.Config, id string) error {
+	client, err := a.newModel(ctx, cfg, id, newLedger(cfg))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	_, err = client.Chat(ctx, model.Request{Purpose: "doctor", MaxTokens: 32, Messages: []model.Message{{Role: model.User, Content: "Answer with the word ready."}}}, nil)
+	return err
+}
+
+// checkModel looks whether a model could be asked, without asking it.
+func (a *app) checkModel(ctx context.Context, cfg *config.Config, id string) error {
+	provider, _, _ := config.SplitModel(id)
+	if p, ok := cfg.Providers[provider]; ok && p.Key != "" {
+		if _, err := a.keyring(cfg).Resolve(ctx, p.Key); err != nil {
+			return fmt.Errorf("%s: key of provider %s: %w", id, provider, err)
+		}
+	}
+	_, err := a.newModel(ctx, cfg, id, nil)
+	return err
 }
 
 // greetAgent starts the agent, says hello and ends it again.

@@ -5,6 +5,9 @@ import (
 	"fmt"
 
 	"vise/engine/config"
+	"vise/engine/model"
+	"vise/engine/score"
+	"vise/engine/score/judge"
 	"vise/engine/score/verifier"
 	"vise/engine/trace"
 	"vise/replay/driver"
@@ -21,8 +24,11 @@ func (a *app) newVerifier(cfg *config.Config) (*verifier.Verifier, error) {
 }
 
 // examineEvaluators checks who scores: the doctor's part.
-func (a *app) examineEvaluators(ctx context.Context, cfg *config.Config) []check {
+func (a *app) examineEvaluators(ctx context.Context, cfg *config.Config, ask bool) []check {
 	var checks []check
+	if cfg.Evaluate.By == "judge" {
+		checks = append(checks, a.examineJudge(ctx, cfg, ask))
+	}
 	if len(cfg.Evaluate.Verifier) > 0 {
 		checks = append(checks, a.examineVerifier(ctx, cfg))
 	}
@@ -50,4 +56,44 @@ func (a *app) examineVerifier(ctx context.Context, cfg *config.Config) check {
 		return check{"verifier", "ok", "has no opinion (null) on a sample turn"}
 	}
 	return check{"verifier", "ok", fmt.Sprintf("says %.2f of a sample turn", value)}
+}
+
+// examineJudge looks whether the judge could be asked, and with ask grades the sample turn.
+func (a *app) examineJudge(ctx context.Context, cfg *config.Config, ask bool) check {
+	id := cfg.Evaluate.JudgeModel
+	if err := a.checkModel(ctx, cfg, id); err != nil {
+		return check{"judge", "failed", err.Error()}
+	}
+	if !ask {
+		return check{"judge", "ok", id + " (not asked; --ask does)"}
+	}
+	client, err := a.newModel(ctx, cfg, id, newLedger(cfg))
+	if err != nil {
+		return check{"judge", "failed", err.Error()}
+	}
+	defer client.Close()
+	g, err := judge.New(client).Grade(ctx, judge.Question{Session: sampleTurn.Session, Turn: sampleTurn.Turn, Metrics: []string{score.TaskCompletion}, Votes: 1})
+	switch {
+	case err != nil:
+		return check{"judge", "failed", err.Error()}
+	case len(g.Faults) > 0:
+		return check{"judge", "failed", id + " does not answer as a judge must: " + g.Faults[0]}
+	case g.Scores[0].Value == nil:
+		return check{"judge", "ok", id + " answers; it saw nothing to grade in a sample turn"}
+	}
+	return check{"judge", "ok", fmt.Sprintf("%s gives a sample turn %.2f", id, *g.Scores[0].Value)}
+}
+
+// tellSpent says on standard error what the judge has cost.
+func (a *app) tellSpent(l *model.Ledger) {
+	for _, e := range l.Entries() {
+		if e.Purpose != judge.Purpose || e.Calls == 0 {
+			continue
+		}
+		cost := fmt.Sprintf("$%.4f", e.USD)
+		if e.Unpriced > 0 {
+			cost = "price unknown"
+		}
+		a.note("vise: the judge answered %s: %d tokens in, %d out, %s", counted(e.Calls, "question"), e.Input, e.Output, cost)
+	}
 }

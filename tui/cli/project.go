@@ -18,6 +18,7 @@ import (
 	"vise/engine/process"
 	"vise/engine/repair"
 	"vise/engine/rule/tools"
+	"vise/engine/score/judge"
 	"vise/engine/validate"
 	"vise/replay"
 	"vise/replay/driver"
@@ -162,6 +163,16 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 	if o.Verifier, err = a.newVerifier(cfg); err != nil {
 		return err
 	}
+	o.Ledger = newLedger(cfg)
+	if cfg.Evaluate.By == "judge" {
+		client, err := a.newModel(ctx, cfg, cfg.Evaluate.JudgeModel, o.Ledger)
+		if err != nil {
+			return fmt.Errorf("evaluate.judge_model: %w", err)
+		}
+		defer client.Close()
+		o.Judge = judge.New(client)
+		defer func() { a.tellSpent(o.Ledger) }()
+	}
 	if n.agent || n.mayAgent {
 		switch {
 		case cfg.Agent.Driver != "none" && len(cfg.Agent.Command) > 0:
@@ -186,7 +197,7 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		}
 	}
 	if n.repair && cfg.Repair.Model != "" {
-		client, err := a.newModel(ctx, cfg)
+		client, err := a.newModel(ctx, cfg, cfg.Repair.Model, o.Ledger)
 		if err != nil {
 			return err
 		}
@@ -260,22 +271,8 @@ func (a *app) reap(ctx context.Context, st *store.Store) {
 	}
 }
 
-// newModel makes the repair model's client.
-func (a *app) newModel(ctx context.Context, cfg *config.Config) (*model.Client, error) {
-	ring := a.keyring(cfg)
-	providers := map[string]model.Provider{}
-	for name, p := range cfg.Providers {
-		m := model.Provider{BaseURL: p.BaseURL, Reasoning: p.Reasoning}
-		if p.Key != "" {
-			m.Key = func() (string, error) { return ring.Resolve(ctx, p.Key) }
-		}
-		if _, modelName, ok := config.SplitModel(cfg.Repair.Model); ok {
-			if price, known := p.Price(modelName); known {
-				m.Price = &model.Price{Input: price.Input, Output: price.Output, Cached: price.Cached}
-			}
-		}
-		providers[name] = m
-	}
+// newLedger counts and bounds what agent, judge and repair spend together.
+func newLedger(cfg *config.Config) *model.Ledger {
 	var budget model.Budget
 	if cfg.Budget.USD != nil {
 		budget.USD = *cfg.Budget.USD
@@ -283,7 +280,25 @@ func (a *app) newModel(ctx context.Context, cfg *config.Config) (*model.Client, 
 	if cfg.Budget.Tokens != nil {
 		budget.Tokens = *cfg.Budget.Tokens
 	}
-	return model.New(model.Options{Model: cfg.Repair.Model, Providers: providers, Ledger: model.NewLedger(budget)})
+	return model.NewLedger(budget)
+}
+
+// newModel makes the client of a model, provider/model.
+func (a *app) newModel(ctx context.Context, cfg *config.Config, id string, ledger *model.Ledger) (*model.Client, error) {
+	ring := a.keyring(cfg)
+	providers := map[string]model.Provider{}
+	_, modelName, _ := config.SplitModel(id)
+	for name, p := range cfg.Providers {
+		m := model.Provider{BaseURL: p.BaseURL, Reasoning: p.Reasoning}
+		if p.Key != "" {
+			m.Key = func() (string, error) { return ring.Resolve(ctx, p.Key) }
+		}
+		if price, known := p.Price(modelName); known {
+			m.Price = &model.Price{Input: price.Input, Output: price.Output, Cached: price.Cached}
+		}
+		providers[name] = m
+	}
+	return model.New(model.Options{Model: id, Providers: providers, Ledger: ledger})
 }
 
 // keyring resolves secret references; cmd: references run the named program.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -38,10 +39,31 @@ const Purpose = "judge"
 // Judge grades turns. It is safe for concurrent use.
 type Judge struct {
 	model *model.Client
+
+	mu    sync.Mutex
+	asked map[string]int // how often each question was asked; see repeats
 }
 
 // New returns a judge that asks a model.
-func New(m *model.Client) *Judge { return &Judge{model: m} }
+func New(m *model.Client) *Judge { return &Judge{model: m, asked: map[string]int{}} }
+
+// maxAsked bounds what is remembered of asked questions.
+const maxAsked = 4096
+
+// repeats reserves n repeat numbers for a question and returns the first. A question
+// that is asked again gets new ones, so that no cache between us and the model
+// answers a repetition with what it said before.
+func (j *Judge) repeats(q Question, metrics []string, n int) int {
+	key := fmt.Sprintf("%s|%d|%s", q.Session.ID, q.Turn.Index, strings.Join(metrics, ","))
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.asked) >= maxAsked {
+		clear(j.asked)
+	}
+	first := j.asked[key]
+	j.asked[key] += n
+	return first
+}
 
 // Identity names judge model, prompt and version: scores of different identities
 // are never compared.
@@ -80,7 +102,7 @@ func (j *Judge) Grade(ctx context.Context, q Question) (Grades, error) {
 	}
 	votes := max(1, q.Votes)
 	marks := map[string][]mark{}
-	if err := j.vote(ctx, q, q.Metrics, 0, votes, marks); err != nil {
+	if err := j.vote(ctx, q, q.Metrics, votes, marks); err != nil {
 		return Grades{}, err
 	}
 	if votes >= enoughVotes && votes < closeVotes && q.Threshold != nil {
@@ -92,7 +114,7 @@ func (j *Judge) Grade(ctx context.Context, q Question) (Grades, error) {
 		}
 		if len(near) > 0 {
 			// When these cannot be asked any more, the median of those before stands.
-			_ = j.vote(ctx, q, near, votes, closeVotes, marks)
+			_ = j.vote(ctx, q, near, closeVotes-votes, marks)
 			if ctx.Err() != nil {
 				return Grades{}, fmt.Errorf("judge: %w", context.Cause(ctx))
 			}
@@ -121,12 +143,13 @@ func (j *Judge) Grade(ctx context.Context, q Question) (Grades, error) {
 	return g, nil
 }
 
-// vote asks the votes from..until about some metrics, at the same time, and adds
-// their marks in order. It fails when no majority of them could be asked.
-func (j *Judge) vote(ctx context.Context, q Question, metrics []string, from, until int, marks map[string][]mark) error {
+// vote asks n times about some metrics, at the same time, and adds the marks in
+// order. It fails when no majority of them could be asked.
+func (j *Judge) vote(ctx context.Context, q Question, metrics []string, n int, marks map[string][]mark) error {
 	q.Metrics = metrics
-	answers := make([]map[string]mark, until-from)
-	failed := make([]error, until-from)
+	from := j.repeats(q, metrics, n)
+	answers := make([]map[string]mark, n)
+	failed := make([]error, n)
 	var all sync.WaitGroup
 	for i := range answers {
 		all.Go(func() { answers[i], failed[i] = j.ask(ctx, q, from+i) })

@@ -216,6 +216,26 @@ func TestWhatCannotBeAskedIsAnError(t *testing.T) {
 	}
 }
 
+// TestAQuestionAskedAgainHasANewNumber: no cache on the way may answer a repetition
+// with what was said before.
+func TestAQuestionAskedAgainHasANewNumber(t *testing.T) {
+	b := serve(t, func(question) (string, string, int) { return `{"coherence":{"score":1}}`, "stop", 0 })
+	q := ask(score.Coherence)
+	q.Votes = 2
+	seen := map[string]bool{}
+	for range 3 {
+		if _, err := b.Grade(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range b.asked {
+		seen[x.Raw] = true
+	}
+	if len(b.asked) != 6 || len(seen) != 6 {
+		t.Errorf("%d questions, %d of them distinct", len(b.asked), len(seen))
+	}
+}
+
 func TestTheLedgerCountsAndBounds(t *testing.T) {
 	b := serve(t, func(question) (string, string, int) { return `{"coherence":{"score":1}}`, "stop", 0 })
 	q := ask(score.Coherence)
