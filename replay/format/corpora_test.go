@@ -146,6 +146,9 @@ var accepted = map[string]struct {
 	"codex/exec-stream-4.jsonl": {steps: 1, why: "as above"},
 	"openai_chat/litellm-request-response-django__django-11451.json": {masked: 7,
 		why: "the agent writes password=\"...\" and SECRET_KEY = '...' into files"},
+	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-12453.traj.json": {masked: 2, why: "SECRET_KEY='...' in a settings file"},
+	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-11039.traj.json": {masked: 1, why: "SECRET_KEY='...' in a settings file"},
+	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-11630.traj.json": {masked: 1, why: "SECRET_KEY='...' in a settings file"},
 	"tau_bench/tau2-gpt-4o-telecom.json": {turns: -5, calls: -125,
 		why: "125 calls are the user's own, not the agent's; 5 user messages are such a call with a remark beside it, which opens no turn"},
 	"tau_bench/tau2-activegraph-20260531-191847-173904.json": {calls: -2,
@@ -155,12 +158,12 @@ var accepted = map[string]struct {
 }
 
 // families are the formats of the index that can be read.
-var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true}
+var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true, "swe_agent": true}
 
 // readable reports whether a row of the index is a recording of its own: not a note
 // about another file, and not a part of a recording that lies in a folder.
 func readable(row indexRow) bool {
-	return families[row.format] && !strings.HasSuffix(row.path, ".meta.json")
+	return families[row.format] && !strings.HasSuffix(row.path, ".meta.json") && row.sessions > 0
 }
 
 func TestCorporaCounts(t *testing.T) {
@@ -184,7 +187,8 @@ func TestCorporaCounts(t *testing.T) {
 			if got != want {
 				t.Errorf("\n got %+v\nwant %+v", got, want)
 			}
-			if got, want := labels(c.sessions), sorted(row.label); row.label != "" && got != want {
+			// Labels of mini-swe-agent come from reports beside the recordings.
+			if got, want := labels(c.sessions), sorted(row.label); row.label != "" && row.format != "swe_agent" && got != want {
 				t.Errorf("labels %s, want %s", got, want)
 			}
 			if want := accepted[row.path].masked; sum.Masked != want {
@@ -250,7 +254,12 @@ func TestCorporaCut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 3 {
+		ordered := row.format == "claude_code" || row.format == "tau_bench" || row.format == "codex" // sessions come in the order of the file
+		cuts := 3
+		if !ordered {
+			cuts = 1
+		}
+		for range cuts {
 			at := 1 + rng.IntN(len(raw)-1)
 			path := filepath.Join(t.TempDir(), filepath.Base(row.path))
 			if err := os.WriteFile(path, raw[:at], 0o600); err != nil {
@@ -259,6 +268,12 @@ func TestCorporaCut(t *testing.T) {
 			c, sum, err := read(t, path, format.Options{})
 			if err != nil && !errors.Is(err, format.ErrUnrecognised) {
 				t.Errorf("%s cut at %d: %v", row.path, at, err)
+			}
+			if !ordered {
+				if sum.Sessions > 0 && len(c.turns[c.sessions[0].ID]) == 0 && sum.DamagedTotal == 0 {
+					t.Errorf("%s cut at %d: a session without turns and without damage", row.path, at)
+				}
+				continue
 			}
 			// All sessions but the last one are complete.
 			for i, s := range c.sessions[:max(len(c.sessions)-1, 0)] {

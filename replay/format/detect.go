@@ -13,6 +13,7 @@ import (
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/recording"
+	"vise/replay/format/sweagent"
 	"vise/replay/format/tau"
 )
 
@@ -98,8 +99,8 @@ var one = []struct {
 	{native.Name, "", func(m members) bool { return m.has("vise") && m.text("type") == "session" }},
 	{tau.NameTau2, "", func(m members) bool { return m.has("simulations") && (m.has("tasks") || m.has("info")) }},
 	{"", "an ATIF trajectory (Harbor)", func(m members) bool { return strings.HasPrefix(m.text("schema_version"), "ATIF-") }},
-	{"", "a mini-swe-agent trajectory", func(m members) bool { return strings.HasPrefix(m.text("trajectory_format"), "mini-swe-agent") }},
-	{"", "a SWE-agent trajectory", func(m members) bool { return m.has("trajectory", "history") }},
+	{sweagent.NameMini, "", func(m members) bool { return strings.HasPrefix(m.text("trajectory_format"), "mini-swe-agent") }},
+	{sweagent.Name, "", func(m members) bool { return m.has("trajectory", "history") }},
 	{"", "an OTLP trace export", func(m members) bool { return m.has("resourceSpans") }},
 	{"", "a span tree (TRAIL)", func(m members) bool { return m.has("trace_id", "spans") }},
 	{"", "a span list", func(m members) bool { return m.has("spans") && !m.has("type") }},
@@ -246,7 +247,12 @@ func array(sc *recording.Scanner) (name, other string) {
 		case m.has("action") || m.has("observation"):
 			other = "an OpenHands trajectory"
 		case m.has("role"):
+			// The first version of mini-swe-agent writes bare messages; its system
+			// prompt tells.
 			name = openai.NameChat
+			if strings.Contains(m["content"], "mswea_bash_command") || strings.Contains(m["content"], "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT") || strings.Contains(m["content"], "MINI_SWE_AGENT_FINAL_OUTPUT") {
+				name = sweagent.NameMini
+			}
 		case m.has("call_id", "type"):
 			name = openai.NameResponses
 		default:

@@ -17,6 +17,7 @@ import (
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/recording"
+	"vise/replay/format/sweagent"
 	"vise/replay/format/tau"
 )
 
@@ -49,6 +50,8 @@ var readers = []reader{
 	{codex.Name, func(f *os.File, path string, rec *recording.Recorder) error { return codex.Read(f, path, rec) }},
 	{openai.NameChat, func(f *os.File, path string, rec *recording.Recorder) error { return openai.Read(f, path, rec) }},
 	{openai.NameResponses, func(f *os.File, path string, rec *recording.Recorder) error { return openai.Read(f, path, rec) }},
+	{sweagent.Name, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
+	{sweagent.NameMini, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 }

@@ -28,12 +28,17 @@ type row struct {
 // scorer is a sink that scores turns as they are read.
 type scorer struct {
 	index  string
+	begun  int
 	eval   *local.Evaluator
 	scores map[string][]score.Score // by index of the session and of the turn
 }
 
 func (s *scorer) Begin(head trace.Session) error {
-	s.index = fmt.Sprint(head.Attrs["index"])
+	s.index = strconv.Itoa(s.begun) // some records hold no session: the recording's own place counts first
+	if i, ok := head.Attrs["index"]; ok {
+		s.index = fmt.Sprint(i)
+	}
+	s.begun++
 	s.eval = local.New(head, local.Options{})
 	return nil
 }
@@ -62,10 +67,10 @@ func TestCorpora(t *testing.T) {
 	files := corpora(t)
 	turns := 0
 	for file, rows := range files {
-		if !strings.HasPrefix(file, "tau_bench/") {
+		if !strings.HasPrefix(file, "tau_bench/") && !strings.HasPrefix(file, "swe_agent/") {
 			continue
 		}
-		t.Run(strings.TrimPrefix(file, "tau_bench/"), func(t *testing.T) {
+		t.Run(file, func(t *testing.T) {
 			sink := &scorer{scores: map[string][]score.Score{}}
 			if _, err := format.Read(context.Background(), filepath.Join(root, filepath.FromSlash(file)), format.Options{}, sink); err != nil {
 				t.Fatal(err)
@@ -123,7 +128,10 @@ func corpora(t *testing.T) map[string]map[string]row {
 			}
 		}
 		slices.Sort(w.checks)
-		index, _, _ := strings.Cut(w.values["session"], "|")
+		index, _, many := strings.Cut(w.values["session"], "|")
+		if !many { // a file of one session is named by its id
+			index = "0"
+		}
 		if out[w.values["file"]] == nil {
 			out[w.values["file"]] = map[string]row{}
 		}
