@@ -57,7 +57,7 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 	run.Session.Ended = c.Now()
 	run.Session.Counts = trace.Count(run.Turns)
 	run.Elapsed = run.Session.Ended.Sub(started)
-	run.Read = out.read
+	run.Read, run.Session.RulesRead = out.read, out.read
 	if err != nil {
 		if ctx.Err() != nil {
 			return run, fmt.Errorf("case %s: %w", job.CaseID, context.Cause(ctx))

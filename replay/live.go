@@ -57,10 +57,11 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		},
 	})
 	head.Ended = r.Now()
+	head.RulesRead = out.read
 	if out.info.PID == 0 && turns == 0 {
 		return head, err // never started: there is no session to end
 	}
-	data := map[string]any{"turns": turns, "exit": out.exit.String()}
+	data := map[string]any{"turns": turns, "exit": out.exit.String(), "rules_read": len(out.read)}
 	if err != nil {
 		// It may quote the agent's own last words.
 		text, _ := guard.DefaultRedactor().Text(err.Error())

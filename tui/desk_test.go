@@ -153,7 +153,7 @@ func (d *desk) live(ctx context.Context, id string) error {
 // Replay implements validate.Replayer: an agent that has read the rule passes the argument.
 func (d *desk) Replay(ctx context.Context, job evidence.Job) (evidence.Run, error) {
 	run := evidence.Run{RunID: job.RunID, Started: true, Read: []string{job.RuleID}, Elapsed: time.Second,
-		Session: trace.Session{ID: "x-" + job.RunID, Origin: trace.Replay, CaseID: job.CaseID, RuleID: job.RuleID}}
+		Session: trace.Session{RulesRead: []string{job.RuleID}, ID: "x-" + job.RunID, Origin: trace.Replay, CaseID: job.CaseID, RuleID: job.RuleID}}
 	for i, t := range d.turns {
 		d.bus.Publish(event.Event{Type: event.SpanProgress, At: noon, SessionID: run.Session.ID, TurnIndex: event.Turn(i), CaseID: job.CaseID, RuleID: job.RuleID})
 		if i == len(d.turns)-1 {

@@ -53,6 +53,13 @@ func (p *rulesPane) facts() []string {
 	if len(p.shown.verdicts) == 0 && r.Status == rule.Candidate {
 		fact("verdict", style.Dim, "none yet: V validates this rule")
 	}
+	if u := p.shown.uptake; u.Live.Offered+u.Replay.Offered > 0 {
+		read := fmt.Sprintf("in %d of %s, in %d of %s", u.Live.Read, count(u.Live.Offered, "live run"), u.Replay.Read, count(u.Replay.Offered, "replay"))
+		if u.Live.Recurred > 0 {
+			read += fmt.Sprintf("; what it is about went wrong all the same in %d", u.Live.Recurred)
+		}
+		fact("read", style.Text, read)
+	}
 	return rows
 }
 

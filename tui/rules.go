@@ -3,6 +3,7 @@ package tui
 import (
 	tea "charm.land/bubbletea/v2"
 
+	"vise/engine"
 	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/guard"
@@ -45,6 +46,7 @@ type ruleDetail struct {
 	found    bool
 	rule     rule.Rule
 	verdicts []evidence.Verdict
+	uptake   evidence.Uptake
 }
 
 func newRules() *rulesPane {
@@ -110,7 +112,11 @@ func (p *rulesPane) askDetail(ctx *Context, id string) tea.Cmd {
 		if d.rule, d.found, err = tx.Rule(id); err != nil || !d.found {
 			return d, err
 		}
-		d.verdicts, err = tx.Verdicts(id)
+		if d.verdicts, err = tx.Verdicts(id); err != nil || !d.rule.Live() {
+			return d, err
+		}
+		uptakes, err := engine.Uptakes(tx, []rule.Rule{d.rule})
+		d.uptake = uptakes[id]
 		return d, err
 	})
 }

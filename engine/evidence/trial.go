@@ -32,7 +32,7 @@ func Baseline(events []event.Event, metric string) rule.Trial {
 			continue
 		}
 		sessions[e.SessionID] = true
-		if e.Type == event.Notice && concerns(eventSignatures(e), metric) {
+		if e.Type == event.Notice && concerns(EventSignatures(e), metric) {
 			breached[e.SessionID] = true
 		}
 	}
@@ -40,8 +40,8 @@ func Baseline(events []event.Event, metric string) rule.Trial {
 	return t
 }
 
-// eventSignatures reads the signatures of a notice event; only a list counts.
-func eventSignatures(e event.Event) []string {
+// EventSignatures reads the signatures of a notice event; only a list counts.
+func EventSignatures(e event.Event) []string {
 	switch list := e.Data["signatures"].(type) {
 	case []string:
 		return list

@@ -59,6 +59,10 @@ type Session struct {
 	ReplayOf string `json:"replay_of,omitempty"`
 	CaseID   string `json:"case_id,omitempty"`
 	RuleID   string `json:"rule_id,omitempty"`
+	// RulesRead are the rules whose text the agent was handed in this run, sorted;
+	// RulesHidden those that were kept from it to test them.
+	RulesRead   []string `json:"rules_read,omitempty"`
+	RulesHidden []string `json:"rules_hidden,omitempty"`
 	// Label is the outcome the recording itself claims: success, failure, partial or "".
 	Label string `json:"label,omitempty"`
 	// File and Digest identify the recording: path as given, sha256 of the

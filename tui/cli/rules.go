@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vise/engine"
 	"vise/engine/evidence"
 	"vise/engine/rule"
 	"vise/store"
@@ -17,7 +18,7 @@ import (
 
 func (a *app) rulesCmd() *cobra.Command {
 	c := &cobra.Command{Use: "rules", Short: "Rules and what evidence says of them"}
-	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport())
+	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport(), a.rulesAudit())
 	return c
 }
 
@@ -80,6 +81,7 @@ func (a *app) rulesShow() *cobra.Command {
 			defer s.Close()
 			var r rule.Rule
 			var verdicts []evidence.Verdict
+			var uptake map[string]evidence.Uptake
 			if err := s.View(func(tx *store.Tx) error {
 				var ok bool
 				if r, ok, err = tx.Rule(args[0]); err != nil {
@@ -88,13 +90,23 @@ func (a *app) rulesShow() *cobra.Command {
 				if !ok {
 					return fmt.Errorf("no rule %q; vise rules ls lists them", args[0])
 				}
-				verdicts, err = tx.Verdicts(r.ID)
+				if verdicts, err = tx.Verdicts(r.ID); err != nil || !r.Live() {
+					return err
+				}
+				uptake, err = engine.Uptakes(tx, []rule.Rule{r})
 				return err
 			}); err != nil {
 				return err
 			}
 			if a.json {
-				if err := a.out.object("vise.rule/1", r); err != nil {
+				x := struct {
+					rule.Rule
+					Uptake *evidence.Uptake `json:"uptake,omitempty"`
+				}{Rule: r}
+				if u, ok := uptake[r.ID]; ok {
+					x.Uptake = &u
+				}
+				if err := a.out.object("vise.rule/1", x); err != nil {
 					return err
 				}
 				for _, v := range verdicts {
@@ -104,14 +116,14 @@ func (a *app) rulesShow() *cobra.Command {
 				}
 				return nil
 			}
-			a.printRule(r, verdicts)
+			a.printRule(r, uptake, verdicts)
 			return a.out.err
 		},
 	}
 	return c
 }
 
-func (a *app) printRule(r rule.Rule, verdicts []evidence.Verdict) {
+func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, verdicts []evidence.Verdict) {
 	a.out.printf("%s  %s  scope %s  %s  metric %s", r.ID, r.Status, show(r.Scope, 48), r.Applicability, show(r.Metric, 40))
 	a.out.printf("%s", show(r.Text, 0))
 	a.out.printf("because: %s", show(r.Rationale, 0))
@@ -125,6 +137,9 @@ func (a *app) printRule(r rule.Rule, verdicts []evidence.Verdict) {
 	if t := r.Trial; t != nil {
 		a.out.printf("forward trial: %d sessions observed, %d breached; baseline %d of %d; %d inconclusive replays",
 			len(t.ObservedSessions), len(t.BreachedSessions), t.BaselineBreachedSessions, t.BaselineSessions, t.ReplayAttempts)
+	}
+	if u, ok := uptake[r.ID]; ok {
+		a.out.printf("%s", uptakeWords(u))
 	}
 	for _, v := range verdicts {
 		a.out.printf("")
