@@ -53,6 +53,14 @@ type App struct {
 	cursorAt  *tea.Cursor
 	clickOnly bool // the terminal was just focused: the next click only focuses
 	ticking   bool
+	still     bool // nothing moves by itself
+	away      bool // the terminal is not in front
+	notifier  notifier
+	tabs94    bool // the terminal shows progress in its tab
+	ran       bool // something has been run
+	status    *tea.ProgramStatus
+	noStatus  bool // the terminal's console would print it, or it is switched off
+	lastAct   action.ID
 	title     string // of the terminal's window
 }
 
@@ -89,6 +97,8 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 	for _, v := range a.views {
 		a.focused[v.id] = v.first
 	}
+	a.still, a.tabs94 = cfg.still(), cfg.knowsProgress()
+	a.noStatus = cfg.NoStatus || cfg.env("TERM") == "linux"
 	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
 	a.look.light = lightBackground(cfg.env("COLORFGBG"))
 	a.look.options.NoColor, a.look.options.ASCII = cfg.noColor(), cfg.ascii()
@@ -163,10 +173,17 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 	case uv.DarkColorSchemeEvent, uv.LightColorSchemeEvent:
 		return tea.RequestBackgroundColor
 	case tea.FocusMsg:
-		a.clickOnly = true
+		a.clickOnly, a.away = true, false
+		a.notifier.drop()
 		return tea.RequestBackgroundColor
 	case tea.BlurMsg:
+		a.away = true
 		return nil
+	case flushMsg:
+		return a.ring(a.notifier.flush(a.ctx.Now()))
+	case tea.ResumeMsg:
+		a.touch()
+		return tea.Batch(tea.Raw(ansi.SetModeLightDark), tea.RequestBackgroundColor)
 	case feedMsg:
 		return a.fed(msg)
 	case activityMsg:
@@ -248,7 +265,11 @@ func (a *App) settleScope() tea.Cmd {
 // fed takes a batch of the feed.
 func (a *App) fed(m feedMsg) tea.Cmd {
 	c := Change{Events: m.events, Reload: m.lost}
+	tell := ""
 	for _, e := range m.events {
+		if t := worthTelling(e); t != "" {
+			tell = t
+		}
 		if e.Type == event.StepWaiting {
 			c.Held = true
 		}
@@ -260,7 +281,7 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 		a.ctx.Held = a.cfg.Stepper.Waiting()
 		jump = a.heldNow()
 	}
-	return tea.Batch(a.apply(c), jump, a.tick())
+	return tea.Batch(a.apply(c), jump, a.tick(), a.notify(tell))
 }
 
 // followEvent lets the scope go where the run goes, until the person moves.
@@ -344,15 +365,6 @@ func (a Activity) name() string {
 		return string(a.Kind) + " of " + a.Episode
 	}
 	return string(a.Kind)
-}
-
-// tick keeps the elapsed time in the header going while something runs.
-func (a *App) tick() tea.Cmd {
-	if a.ticking || a.conductor.Running().Kind == Idle || a.ctx.Held != nil {
-		return nil
-	}
-	a.ticking = true
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
 // say shows a line over the footer for some seconds.

@@ -1,12 +1,8 @@
 package tui
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"image/color"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +16,6 @@ import (
 	"vise/store"
 	"vise/themes"
 	"vise/tui/action"
-	"vise/tui/internal/screen"
 )
 
 // bench is the whole app over a desk, without a program around it: messages are
@@ -304,62 +299,6 @@ func TestVersionRises(t *testing.T) {
 		b.run(b.app.apply(Change{Running: true}))
 	})
 }
-
-// A panic in what runs in the background, or in the program itself: the terminal is
-// restored and the panic is told.
-func TestPanic(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		replay func(context.Context, string) error
-		filter func(tea.Model, tea.Msg) tea.Msg
-	}{
-		{"in a run", func(context.Context, string) error { panic("boom") }, nil},
-		{"in the program", nil, func(_ tea.Model, m tea.Msg) tea.Msg {
-			if k, ok := m.(tea.KeyPressMsg); ok && k.String() == "r" {
-				panic("boom")
-			}
-			return m
-		}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := worked(t)
-			s, tty := screen.Open(t, 120, 40)
-			var report bytes.Buffer
-			cfg := Config{Project: "p", Harness: d.harness, Store: d.store, Bus: d.bus, Replay: c.replay, In: tty, Out: tty, Err: &report,
-				Env: []string{"TERM=xterm-256color", "LANG=C.UTF-8"}}
-			if c.filter != nil {
-				cfg.options = []tea.ProgramOption{tea.WithFilter(c.filter)}
-				// The library reports on the process's own standard error.
-				old := os.Stderr
-				null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				os.Stderr = null
-				defer func() { os.Stderr = old; null.Close() }()
-			}
-			done := make(chan error, 1)
-			go func() { done <- Run(t.Context(), cfg) }()
-			s.Wait("1 Sessions").Press("r")
-			select {
-			case err := <-done:
-				var crash *Crash
-				if !asCrash(err, &crash) {
-					t.Fatalf("Run returned %v, want a crash", err)
-				}
-			case <-time.After(20 * time.Second):
-				t.Fatalf("it did not end:\n%s", s.Text())
-			}
-			if c.replay != nil && !strings.Contains(report.String(), "boom") {
-				t.Errorf("the report does not tell what happened: %q", report.String())
-			}
-			time.Sleep(50 * time.Millisecond) // the last bytes are on their way
-			s.Restored()
-		})
-	}
-}
-
-func asCrash(err error, c **Crash) bool { return errors.As(err, c) }
 
 func started(s trace.Session) event.Event {
 	return event.Event{Type: event.ImportFinished, SessionID: s.ID}

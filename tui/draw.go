@@ -42,6 +42,7 @@ func (a *App) View() tea.View {
 	}
 	v.Cursor = a.cursorAt
 	v.WindowTitle = a.title
+	v.ProgressBar, v.ProgramStatus = a.tabProgress(), a.programStatus()
 	return v
 }
 
@@ -133,7 +134,7 @@ func (a *App) state() (style.Role, string, string) {
 	case a.ctx.Held != nil:
 		return style.Warn, g.Held, text
 	case run.Kind != Idle:
-		return style.Info, g.Busy, text
+		return style.Info, a.busyMark(a.ctx.Style), text
 	case len(a.ctx.Incidents) > 0:
 		return style.Bad, g.Alert, "idle, " + count(len(a.ctx.Incidents), "error") + ": 8 Attention"
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"vise/engine/episode"
 	"vise/engine/rule"
@@ -61,7 +62,10 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 	if why := a.disabled(id); why != "" {
 		return a.say(style.Dim, why)
 	}
+	a.lastAct = id
 	switch id {
+	case action.Suspend:
+		return tea.Sequence(tea.Raw(ansi.ResetModeLightDark), tea.Suspend)
 	case action.Quit:
 		return tea.Quit
 	case action.Help:
@@ -253,7 +257,7 @@ func (a *App) startRepair() tea.Cmd {
 func (a *App) disabled(id action.ID) string {
 	if !a.ready() {
 		switch id {
-		case action.Quit, action.Help, action.Themes, action.Redraw, action.Palette:
+		case action.Quit, action.Suspend, action.Help, action.Themes, action.Redraw, action.Palette:
 			return ""
 		}
 		return "there is no project here; vise init writes one, vise demo needs none"
@@ -300,6 +304,10 @@ func (a *App) disabled(id action.ID) string {
 		}
 	case action.Zoom:
 		return a.zoomless()
+	case action.Suspend:
+		if !stoppable() {
+			return "there is no shell to go back to; q quits"
+		}
 	case action.Undo:
 		return "nothing to undo"
 	case action.Search:

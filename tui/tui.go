@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -49,6 +48,11 @@ type Config struct {
 	FPS int
 	// NoMouse leaves the mouse to the terminal.
 	NoMouse bool
+	// NoMotion: nothing on the screen moves by itself. NoNotify: no notifications while
+	// the terminal is not in front. NoStatus: no progress and status for the terminal's tab.
+	NoMotion, NoNotify, NoStatus bool
+	// ReportDir gets the reports of crashes; "" = the folder for temporary files.
+	ReportDir string
 	// Env is the environment of the invocation.
 	Env []string
 	// In and Out are the terminal.
@@ -60,8 +64,9 @@ type Config struct {
 	Now func() time.Time
 
 	themes []*themes.Theme
-	// options are added to the program's own by tests.
+	// options are added to the program's own by tests, made gets the app before it runs.
 	options []tea.ProgramOption
+	made    func(*App)
 }
 
 // ErrNoTerminal: the workbench was asked for where there is no terminal to draw on.
@@ -113,8 +118,11 @@ func Run(ctx context.Context, cfg Config) error {
 	r := &runner{cfg: cfg}
 	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash}
 	app := newApp(pctx, cfg, keys, conductor)
+	if cfg.made != nil {
+		cfg.made(app)
+	}
 	wheel := &wheelFilter{send: r.send}
-	r.program = tea.NewProgram(app, r.options(ctx, wheel)...)
+	r.program = tea.NewProgram(watched{app, r.crash}, r.options(ctx, wheel)...)
 
 	var work sync.WaitGroup
 	if cfg.Bus != nil {
@@ -140,7 +148,10 @@ func Run(ctx context.Context, cfg Config) error {
 	work.Wait()
 	// Mode 2031 is ours; the library does not know that we set it.
 	fmt.Fprint(cfg.Out, ansi.ResetModeLightDark)
-	return r.ended(ctx, err)
+	if app.ran { // the status outlives a program that does not take it back
+		fmt.Fprint(cfg.Out, ansi.ClearProgramStatus)
+	}
+	return r.ended(context.Cause(ctx), err, app)
 }
 
 // runner ties the program to the goroutines around it.
@@ -151,52 +162,7 @@ type runner struct {
 	crashed *Crash
 }
 
-// Crash is a panic of the workbench with its stack.
-type Crash struct {
-	Cause any
-	Stack []byte
-}
-
-func (c *Crash) Error() string {
-	return fmt.Sprintf("workbench: it crashed: %v; what was acknowledged is in the store", c.Cause)
-}
-
 func (r *runner) send(m tea.Msg) { r.program.Send(m) }
-
-// crash ends the program after a panic in a goroutine of ours. The report is
-// printed when the terminal is back.
-func (r *runner) crash(cause any, stack []byte) {
-	r.mu.Lock()
-	if r.crashed == nil {
-		r.crashed = &Crash{Cause: cause, Stack: stack}
-	}
-	r.mu.Unlock()
-	r.program.Kill()
-}
-
-func (r *runner) recover() {
-	if p := recover(); p != nil {
-		r.crash(p, debug.Stack())
-	}
-}
-
-func (r *runner) ended(ctx context.Context, err error) error {
-	r.mu.Lock()
-	crashed := r.crashed
-	r.mu.Unlock()
-	switch {
-	case crashed != nil:
-		fmt.Fprintf(r.cfg.Err, "vise: panic: %v\n\n%s\n", crashed.Cause, crashed.Stack)
-		return crashed
-	case errors.Is(err, tea.ErrProgramPanic):
-		return &Crash{Cause: "see above"}
-	case ctx.Err() != nil:
-		return fmt.Errorf("workbench: %w", context.Cause(ctx))
-	case err != nil:
-		return fmt.Errorf("workbench: %w", err)
-	}
-	return nil
-}
 
 // frames per second; links that are slow or redraw twice get half.
 const (

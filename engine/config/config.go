@@ -243,6 +243,7 @@ type UI struct {
 	Mouse  bool
 	Linear bool
 	Notify bool
+	Status bool
 }
 
 // Path resolves a configured path against the project's folder; absolute paths stay.

@@ -53,7 +53,7 @@ func Default() *Config {
 		Store:     Store{Path: ".vise", MinFree: 512_000_000},
 		Redact:    Redact{Keys: true, Values: true},
 		Patch:     Patch{Policy: "vise-policy.toml", MaxAttempts: 2, MaxRuntime: 30 * time.Minute, PhaseTimeout: 15 * time.Minute},
-		UI:        UI{Theme: "auto", Keys: map[string][]string{}, FPS: 60, Motion: true, Mouse: true, Notify: true},
+		UI:        UI{Theme: "auto", Keys: map[string][]string{}, FPS: 60, Motion: true, Mouse: true, Notify: true, Status: true},
 		Providers: maps.Clone(builtinProviders),
 	}
 }

@@ -154,10 +154,11 @@ var settings = []setting{
 	{"ui.theme", "", text(func(c *Config) *string { return &c.UI.Theme }, "the name of a theme", nonEmpty), ""},
 	{"ui.keys", "", bindings(func(c *Config) *map[string][]string { return &c.UI.Keys }), "own keys by action"},
 	{"ui.fps", "", whole(func(c *Config) *int { return &c.UI.FPS }, 1, 240), ""},
-	{"ui.motion", "", truth(func(c *Config) *bool { return &c.UI.Motion }), ""},
+	{"ui.motion", "", truth(func(c *Config) *bool { return &c.UI.Motion }), "false: nothing moves by itself, [busy] instead of a running clock; VISE_MOTION=0 does the same"},
 	{"ui.mouse", "", truth(func(c *Config) *bool { return &c.UI.Mouse }), ""},
 	{"ui.linear", "", truth(func(c *Config) *bool { return &c.UI.Linear }), "plain lines for screen readers"},
-	{"ui.notify", "", truth(func(c *Config) *bool { return &c.UI.Notify }), ""},
+	{"ui.notify", "", truth(func(c *Config) *bool { return &c.UI.Notify }), "tell of notices, verdicts and stops while the terminal is not in front"},
+	{"ui.status", "", truth(func(c *Config) *bool { return &c.UI.Status }), "progress and state in the terminal's tab (OSC 9;4 and OSC 7501)"},
 }
 
 func metrics(at func(*Config) *[]string) kind {

@@ -71,6 +71,7 @@ const (
 
 	Palette ID = "help.palette"
 	Help    ID = "help.keys"
+	Suspend ID = "suspend"
 	Quit    ID = "quit"
 )
 

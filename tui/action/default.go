@@ -64,5 +64,6 @@ var defaults = []Action{
 
 	{ID: Palette, Title: "commands", Short: "commands", Group: "help", Scope: Global, Keys: []string{":", "ctrl+p"}, Rank: 20},
 	{ID: Help, Title: "keys", Short: "help", Group: "help", Scope: Global, Keys: []string{"?"}, Rank: 21},
+	{ID: Suspend, Title: "suspend to the shell; fg comes back", Group: "help", Scope: Global, Keys: []string{"ctrl+z"}},
 	{ID: Quit, Title: "quit", Short: "quit", Group: "help", Scope: Global, Keys: []string{"q", "ctrl+c"}, Rank: 22},
 }

@@ -36,7 +36,7 @@ func New(list []Action) (*Registry, error) {
 		}
 		r.byID[a.ID] = i
 		for _, k := range a.Keys {
-			if why := reserved[k]; why != "" {
+			if why := reserved[k]; why != "" && !(a.ID == Suspend && k == "ctrl+z") {
 				errs = append(errs, fmt.Errorf("action %q: key %q is %s", a.ID, k, why))
 			}
 			for _, j := range r.byKey[k] {

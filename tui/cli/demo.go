@@ -160,7 +160,7 @@ func (a *app) screenDemo(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	return a.openWorkbench(cmd.Context(), cfg, "demo", demoFailing)
+	return a.openWorkbench(cmd.Context(), cfg, opening{name: "demo", session: demoFailing, fleeting: true})
 }
 
 // demoRun is one run of the agent; it returns the number of notices it raised.

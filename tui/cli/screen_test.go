@@ -17,21 +17,35 @@ import (
 // terminal runs vise with arguments in a terminal of that size, in a folder of its own.
 func terminal(t *testing.T, w, h int, env []string, args ...string) (*screen.Screen, string) {
 	t.Helper()
-	root, err := filepath.Abs(repository)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
 	tmp := filepath.Join(dir, "tmp")
 	if err := os.Mkdir(tmp, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("vise", args...)
+	surround(t, cmd, env, dir, tmp)
+	return screen.Start(t, w, h, cmd), tmp
+}
+
+// shell runs a command as terminal runs vise.
+func shell(t *testing.T, w, h int, cmd *exec.Cmd) *screen.Screen {
+	t.Helper()
+	dir := t.TempDir()
+	surround(t, cmd, []string{"PS1=shell$ "}, dir, dir)
+	return screen.Start(t, w, h, cmd)
+}
+
+// surround gives a command a folder and an environment of its own.
+func surround(t *testing.T, cmd *exec.Cmd, env []string, dir, tmp string) {
+	t.Helper()
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "VISE_TEST_DEMO="+filepath.Join(root, "testdata", "demo"), "HOME="+dir, "XDG_CONFIG_HOME="+dir,
-		"TMPDIR="+tmp, "TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "TMUX=", "SSH_TTY=", "NO_COLOR=")
+		"TMPDIR="+tmp, "TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "TMUX=", "SSH_TTY=", "NO_COLOR=", "TERM_PROGRAM=", "WT_SESSION=", "VISE_MOTION=")
 	cmd.Env = append(cmd.Env, env...)
-	return screen.Start(t, w, h, cmd), tmp
 }
 
 // clean checks that nothing of the demo is left: no folder, no agent.
@@ -208,4 +222,36 @@ func TestWorkbenchIdle(t *testing.T) {
 		t.Errorf("%d bytes were sent while nothing happened", n)
 	}
 	d.Press("q").Exit()
+}
+
+// The tab of a terminal that shows it: progress while something runs, blocked while a
+// repair waits, and everything taken back at the end.
+func TestWorkbenchStatus(t *testing.T) {
+	d, _ := terminal(t, 120, 40, []string{"TERM_PROGRAM=ghostty"}, "demo")
+	d.Wait("torn-blanket").Press("r").Wait("repair held")
+	d.Sent("\x1b]9;4;4;").Sent("7501;state=blocked:kind=permission")
+	d.Press("c").Wait("○ idle").Sent("7501;state=done").Press("q")
+	if code := d.Exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	end := d.Raw()[strings.LastIndex(d.Raw(), "7501;state=done"):]
+	if !strings.Contains(end, "7501;state=clear") || !strings.Contains(d.Raw(), "\x1b]9;4;0") {
+		t.Errorf("not taken back: %q", end)
+	}
+	d.Restored()
+}
+
+// ctrl+z goes back to the shell with the terminal as it was, fg comes back.
+func TestWorkbenchSuspend(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no shell with job control")
+	}
+	d, _ := terminal(t, 100, 30, []string{"PS1=shell$ "}, "demo")
+	d.Wait("torn-blanket").Press("ctrl+z").Wait("there is no shell to go back to").Press("q").Exit()
+	sh := exec.Command(bash, "--norc", "--noediting", "-i")
+	s := shell(t, 100, 30, sh)
+	s.Wait("shell$").Press("vise demo\r").Wait("torn-blanket").Press("ctrl+z").Wait("Stopped").Restored()
+	s.Press("fg\r").Wait("▸1 Sessions").Press("down", "q").Gone("Sessions").Press("echo all well\r").Wait("all well").Press("exit\r")
+	s.Exit()
 }

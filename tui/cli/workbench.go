@@ -43,11 +43,19 @@ func (a *app) workbench(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.openWorkbench(ctx, cfg, filepath.Base(cfg.Root), "")
+	return a.openWorkbench(ctx, cfg, opening{name: filepath.Base(cfg.Root)})
+}
+
+// opening says how the workbench opens a project.
+type opening struct {
+	name    string // in the header
+	session string // to begin with; "" = the newest
+	// fleeting: the project's folder goes when the workbench ends.
+	fleeting bool
 }
 
 // openWorkbench runs the workbench over a project, which it owns meanwhile.
-func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, name, session string) error {
+func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) error {
 	hold := tui.NewHold()
 	n := needs{mayAgent: true, repair: true}
 	if cfg.Repair.HoldIn(true) {
@@ -59,8 +67,11 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, name, sessi
 	}
 	defer logs.Close()
 	return a.withProject(ctx, cfg, n, func(h *harness) error {
-		s := a.screen(name, cfg)
-		s.Harness, s.Store, s.Bus, s.Session = h.Harness, h.store, h.Events(), session
+		s := a.screen(o.name, cfg)
+		s.Harness, s.Store, s.Bus, s.Session = h.Harness, h.store, h.Events(), o.session
+		if !o.fleeting {
+			s.ReportDir = filepath.Dir(logs.Name())
+		}
 		s.Stepper, s.MaxTurns = hold, cfg.Repair.MaxTurns
 		if h.runner != nil {
 			s.Replay = func(ctx context.Context, id string) error { return h.replayOne(ctx, id) }
@@ -95,6 +106,7 @@ func (a *app) screen(name string, cfg *config.Config) tui.Config {
 		env = append(env[:len(env):len(env)], "NO_COLOR=1")
 	}
 	s := tui.Config{Project: name, Theme: cfg.UI.Theme, Keys: cfg.UI.Keys, FPS: cfg.UI.FPS, NoMouse: !cfg.UI.Mouse,
+		NoMotion: !cfg.UI.Motion, NoNotify: !cfg.UI.Notify, NoStatus: !cfg.UI.Status,
 		Env: env, In: a.in, Out: a.out.w, Err: a.errw}
 	if user := config.UserFile(a.env); user != "" {
 		s.ThemeDir = filepath.Join(filepath.Dir(user), "themes")

@@ -97,7 +97,7 @@ func (s *Screen) pump() {
 var named = map[string]string{
 	"enter": "\r", "esc": "\x1b", "tab": "\t", "space": " ", "backspace": "\x7f", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C",
 	"left": "\x1b[D", "pgup": "\x1b[5~", "pgdown": "\x1b[6~", "home": "\x1b[H", "end": "\x1b[F", "shift+tab": "\x1b[Z",
-	"ctrl+c": "\x03", "ctrl+p": "\x10", "ctrl+l": "\x0c",
+	"ctrl+c": "\x03", "ctrl+p": "\x10", "ctrl+l": "\x0c", "ctrl+z": "\x1a", "ctrl+r": "\x12",
 }
 
 // Press presses keys one after the other.
