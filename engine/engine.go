@@ -20,6 +20,7 @@ import (
 	"vise/engine/repair"
 	"vise/engine/score/judge"
 	"vise/engine/score/local"
+	"vise/engine/score/pandaprobe"
 	"vise/engine/score/verifier"
 	"vise/engine/trace"
 	"vise/engine/validate"
@@ -38,6 +39,8 @@ type Options struct {
 	Replayer validate.Replayer
 	// Judge scores the turns instead of the offline evaluator; nil = score/local does.
 	Judge *judge.Judge
+	// Platform scores the traces that the agent reports there; nil = it is not used.
+	Platform *pandaprobe.Platform
 	// Ledger is where the agent's usage is booked beside the judge's and the repair
 	// model's; nil counts nothing.
 	Ledger *model.Ledger
@@ -65,6 +68,7 @@ type Harness struct {
 	replayer validate.Replayer
 
 	judge    *judge.Judge
+	platform *pandaprobe.Platform
 	ledger   *model.Ledger
 	verifier *verifier.Verifier
 	by       string // identity of the evaluator, without the verifier's
@@ -76,6 +80,7 @@ type Harness struct {
 
 	mu       sync.Mutex
 	lanes    map[string]*lane // per session with turns in evaluation
+	sick     bool             // that the platform cannot be used has been journalled
 	broke    bool             // that the budget is spent has been journalled
 	admitted gate.RunState    // evaluations admitted in this run (evaluate.max_per_run)
 	repairs  map[string]*running
@@ -106,7 +111,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 		o.Replayer = metered{o.Replayer, o.Ledger}
 	}
 	h := &Harness{
-		judge: o.Judge, ledger: o.Ledger, verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
+		judge: o.Judge, platform: o.Platform, ledger: o.Ledger, verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
 		red: red, replayer: o.Replayer, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
 		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
 		lanes:   map[string]*lane{},
@@ -114,6 +119,9 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	}
 	if o.Judge != nil {
 		h.by = o.Judge.Identity()
+	}
+	if o.Platform != nil {
+		h.by = pandaprobe.Identity
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	if o.Model != nil && !o.Config.Evaluate.ObserveOnly {
@@ -131,6 +139,9 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 				ValidationOn: o.Config.Validate.Enabled,
 			},
 		}
+	}
+	if h.agent != nil && o.Platform != nil {
+		h.agent.Remote = h.remoteTrace
 	}
 	h.valid = &validate.Validator{
 		Store: o.Store, Score: h.scoreReplay, Replayer: o.Replayer, Agent: o.Agent,
@@ -272,7 +283,9 @@ func (h *Harness) removeSession(ctx context.Context, id, reason string) error {
 	if err := h.store.DeleteSession(ctx, id, reason); err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
-	if err := h.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteState(stateName(id)) }); err != nil {
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		return errors.Join(tx.DeleteState(stateName(id)), tx.DeleteState(seenName(id)))
+	}); err != nil {
 		return fmt.Errorf("remove session %s: %w", id, err)
 	}
 	h.forget(id)

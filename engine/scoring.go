@@ -21,7 +21,9 @@ type reading struct {
 	shown  []score.Score // scored beside them, for display only
 	gate   gate.States   // after the turn
 	faults []fault
-	budget string // why the evaluator stopped asking, "" = it did not
+	traces []string // of the platform, that are seen with this turn
+	sick   string   // why the platform cannot be used, "" = it can
+	budget string   // why the evaluator stopped asking, "" = it did not
 }
 
 // fault is why a score that was asked for is missing.
@@ -72,8 +74,11 @@ func (h *Harness) climb(ctx context.Context, head trace.Session, turn trace.Turn
 		return reading{}, err
 	}
 	ladder := h.ladder(noise)
-	if h.judge != nil {
+	switch {
+	case h.judge != nil:
 		return h.climbJudge(ctx, ladder, head, turn, state.Gate)
+	case h.platform != nil:
+		return h.climbPlatform(ctx, ladder, head, turn, state.Gate)
 	}
 	all, err := h.fold(l, head, turn)
 	if err != nil {
@@ -180,8 +185,11 @@ func (h *Harness) scoreReplay(ctx context.Context, s trace.Session, turns []trac
 
 // scoreLast asks the evaluator about the last turn of a replay.
 func (h *Harness) scoreLast(ctx context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
-	if h.judge != nil {
+	switch {
+	case h.judge != nil:
 		return h.gradeLast(ctx, s, turns)
+	case h.platform != nil:
+		return h.scoreReported(ctx, s)
 	}
 	eval := local.New(s, local.Options{Handoff: h.cfg.Evaluate.Handoff})
 	var all []score.Score

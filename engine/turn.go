@@ -92,6 +92,9 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 		if err := tx.PutReport(withAll(report, read.shown)); err != nil {
 			return err
 		}
+		if err := h.reported(tx, head.ID, read); err != nil {
+			return err
+		}
 		if read.budget != "" {
 			if err := h.stopped(tx, read.budget); err != nil {
 				return err

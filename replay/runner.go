@@ -109,7 +109,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	session, err := acp.Start(ctx, driver.Config{
 		Command: r.Agent.Command,
 		Dir:     dir,
-		Env:     driver.Environ(r.Agent.Env, map[string]string{"VISE_RUN_SEED": p.seed}, base),
+		Env:     driver.Environ(r.Agent.Env, map[string]string{"VISE_RUN_SEED": p.seed, "VISE_SESSION_ID": p.sessionID}, base),
 		MCP: []driver.MCPServer{{
 			Name: "vise", URL: r.Rules.URL(), Token: grant.Token,
 			Command: []string{r.Self, "mcp", "--url", r.Rules.URL(), "--token-env", "VISE_MCP_TOKEN"},

@@ -42,7 +42,6 @@ func optional(check func(string) error) func(string) error {
 var unbuilt = map[string]map[string]string{
 	"agent.driver":      {"exec": "only acp and none are built in so far; an agent without the Agent Client Protocol needs an ACP adapter for now"},
 	"agent.sandbox":     {"required": "no sandbox is built in so far; auto runs without one"},
-	"evaluate.by":       {"pandaprobe": "only local and judge are built in so far"},
 	"validate.evidence": {"paired": "paired evidence is not built in so far; use seed", "auto": "chooses between seed and paired evidence, and paired is not built in so far; use seed"},
 }
 

@@ -69,6 +69,9 @@ type Agent struct {
 	Stepper Stepper
 	// Bus gets the streamed deltas as ephemeral events; may be nil.
 	Bus *event.Bus
+	// Remote fetches a trace that is not in the store from the evaluator's platform;
+	// nil = there is none.
+	Remote func(ctx context.Context, traceID string) RemoteTrace
 	// Now is the clock, nil = time.Now.
 	Now func() time.Time
 

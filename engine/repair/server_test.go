@@ -279,7 +279,7 @@ func TestInspectIsBounded(t *testing.T) {
 	r := &run{agent: a, now: time.Now, as: as}
 	r.tools = &toolset{agent: a, run: r}
 	r.redactor = guard.DefaultRedactor()
-	out := r.tools.traceInspect(map[string]any{"trace_id": "big"})
+	out := r.tools.traceInspect(t.Context(), map[string]any{"trace_id": "big"})
 	raw := out.encode()
 	if len(raw) > 90000 || !strings.Contains(string(raw), "the one failure") || !strings.Contains(string(raw), "omitted_tool_spans") {
 		t.Errorf("%d bytes", len(raw))

@@ -83,7 +83,7 @@ func (t *toolset) call(ctx context.Context, name string, args map[string]any, th
 	case toolNoticeRead:
 		out = t.noticeRead(args)
 	case toolTraceInspect:
-		out = t.traceInspect(args)
+		out = t.traceInspect(ctx, args)
 	case toolRuleAdd:
 		write = func(tx *store.Tx) (outcome, error) { return t.ruleAdd(tx, args) }
 	case toolNoticeAck:

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -47,13 +48,22 @@ type inspectedScore struct {
 
 // traceInspect shows one trace of the episode: what was asked, the tool calls,
 // the answer, the scores.
-func (t *toolset) traceInspect(args map[string]any) outcome {
+func (t *toolset) traceInspect(ctx context.Context, args map[string]any) outcome {
 	id, err := required(args, "trace_id")
 	if err != nil {
 		return refused(err)
 	}
 	if !slices.Contains(t.run.as.AllowedTraces, id) {
 		return refused(refuse(rule.ErrTraceNotAllowed, "trace %q is not evidence of this episode", guard.Line(id, 80)))
+	}
+	if t.agent.Remote != nil {
+		var stored bool
+		if err := t.agent.Store.View(func(tx *store.Tx) (err error) {
+			_, stored, err = tx.TurnByTrace(id)
+			return err
+		}); err == nil && !stored {
+			return t.inspectRemote(ctx, id)
+		}
 	}
 	data := map[string]any{"ok": true, "trace_id": id, "trace": nil, "tool_spans": nil, "scores": nil}
 	missing := func(what string, err error) {

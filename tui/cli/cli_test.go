@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		"vise": func() { os.Exit(cli.Main(demo())) },
 		// Stand-ins for what a project may be connected to.
 		"scripted-judge": scriptedJudge,
+		"pandaprobe":     fakePlatform,
 	})
 }
 

@@ -3,11 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"vise/engine/config"
 	"vise/engine/model"
 	"vise/engine/score"
 	"vise/engine/score/judge"
+	"vise/engine/score/pandaprobe"
 	"vise/engine/score/verifier"
 	"vise/engine/trace"
 	"vise/replay/driver"
@@ -23,11 +26,34 @@ func (a *app) newVerifier(cfg *config.Config) (*verifier.Verifier, error) {
 		Env: driver.Environ(nil, nil, a.env), Timeout: cfg.Evaluate.VerifierTimeout})
 }
 
+// platformPrefix begins the names of the platform's credentials.
+const platformPrefix = "PANDAPROBE_"
+
+func platformVariable(kv string) bool { return strings.HasPrefix(strings.ToUpper(kv), platformPrefix) }
+
+// withoutPlatform is an environment without the platform's credentials.
+func withoutPlatform(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), platformVariable)
+}
+
+// newPlatform makes the platform behind evaluate.cli_binary. Its program is the only
+// one that gets PANDAPROBE_* without being told to by name.
+func (a *app) newPlatform(cfg *config.Config) *pandaprobe.Platform {
+	e := cfg.Evaluate
+	env := driver.Environ([]string{"XDG_CONFIG_HOME"}, nil, a.env) // where its login may lie
+	env = append(env, slices.DeleteFunc(slices.Clone(a.env), func(kv string) bool { return !platformVariable(kv) })...)
+	return pandaprobe.New(pandaprobe.Options{Binary: e.CLIBinary, Dir: cfg.Root, Env: env, Timeout: e.CLITimeout, Poll: e.PollInterval,
+		PollMax: e.PollMaxAttempts, Retries: e.RetryAttempts, Backoff: e.RetryBackoff, List: e.TraceListLimit, Health: e.HealthCheck})
+}
+
 // examineEvaluators checks who scores: the doctor's part.
 func (a *app) examineEvaluators(ctx context.Context, cfg *config.Config, ask bool) []check {
 	var checks []check
 	if cfg.Evaluate.By == "judge" {
 		checks = append(checks, a.examineJudge(ctx, cfg, ask))
+	}
+	if cfg.Evaluate.By == "pandaprobe" {
+		checks = append(checks, a.examinePlatform(ctx, cfg))
 	}
 	if len(cfg.Evaluate.Verifier) > 0 {
 		checks = append(checks, a.examineVerifier(ctx, cfg))
@@ -96,4 +122,11 @@ func (a *app) tellSpent(l *model.Ledger) {
 		}
 		a.note("vise: the judge answered %s: %d tokens in, %d out, %s", counted(e.Calls, "question"), e.Input, e.Output, cost)
 	}
+}
+
+func (a *app) examinePlatform(ctx context.Context, cfg *config.Config) check {
+	if err := a.newPlatform(cfg).CheckHealth(ctx); err != nil {
+		return check{"pandaprobe", "failed", err.Error() + "; turns are not evaluated"}
+	}
+	return check{"pandaprobe", "ok", cfg.Evaluate.CLIBinary + " runs and is logged in, or does not say that it is not"}
 }

@@ -164,6 +164,9 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		return err
 	}
 	o.Ledger = newLedger(cfg)
+	if cfg.Evaluate.By == "pandaprobe" {
+		o.Platform = a.newPlatform(cfg)
+	}
 	if cfg.Evaluate.By == "judge" {
 		client, err := a.newModel(ctx, cfg, cfg.Evaluate.JudgeModel, o.Ledger)
 		if err != nil {
@@ -305,7 +308,7 @@ func (a *app) newModel(ctx context.Context, cfg *config.Config, id string, ledge
 func (a *app) keyring(cfg *config.Config) config.Keyring {
 	return config.Keyring{Environ: a.env, Root: cfg.Root, Run: func(ctx context.Context, argv []string) ([]byte, error) {
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Dir, cmd.Env = cfg.Root, a.env
+		cmd.Dir, cmd.Env = cfg.Root, withoutPlatform(a.env)
 		return cmd.Output()
 	}}
 }

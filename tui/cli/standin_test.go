@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"vise/engine/model/faults"
@@ -50,4 +51,67 @@ func scriptedJudge() {
 		}
 	}))
 	panic(err)
+}
+
+// fakePlatform is the program of the platform, over the folder PANDAPROBE_FAKE. The
+// agent "reports" one trace each time that the traces of a session are listed; the
+// third one of a session and later ones are scored badly. A file "down" in the folder
+// makes the server fail.
+func fakePlatform() {
+	dir := os.Getenv("PANDAPROBE_FAKE")
+	file := func(name string) string { return filepath.Join(dir, name) }
+	say := func(v any) { _ = json.NewEncoder(os.Stdout).Encode(v) }
+	fail := func(code int, text string) {
+		fmt.Fprintf(os.Stderr, `{"error":{"message":%q}}`, text)
+		os.Exit(code)
+	}
+	args := os.Args[1:]
+	log, err := os.OpenFile(file("log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(log, strings.Join(args, " "))
+	log.Close()
+	if args[0] == "version" {
+		return
+	}
+	if os.Getenv("PANDAPROBE_API_KEY") != "platform-key" {
+		fail(2, "not logged in")
+	}
+	if _, err := os.Stat(file("down")); err == nil && args[0] != "auth" {
+		fail(5, "maintenance")
+	}
+	switch strings.Join(args[:2], " ") {
+	case "traces list":
+		raw, _ := os.ReadFile(file(args[3]))
+		n := len(raw) + 1
+		if err := os.WriteFile(file(args[3]), []byte(strings.Repeat("x", n)), 0o600); err != nil {
+			panic(err)
+		}
+		var list []map[string]string
+		for i := n; i > 0; i-- {
+			list = append(list, map[string]string{"trace_id": fmt.Sprintf("%s-t%d", args[3], i)})
+		}
+		say(map[string]any{"items": list})
+	case "evals runs":
+		if args[2] == "batch" {
+			say(map[string]string{"run_id": "run|" + args[6] + "|" + args[8], "status": "pending"})
+			return
+		}
+		run := strings.Split(args[3], "|")
+		var list []map[string]any
+		for _, id := range strings.Split(run[1], ",") {
+			_, n, _ := strings.Cut(id, "-t")
+			for _, m := range strings.Split(run[2], ",") {
+				value := "1.0"
+				if n[len(n)-1] >= '3' && (m == "task_completion" || m == "argument_correctness") {
+					value = "0.2"
+				}
+				list = append(list, map[string]any{"name": m, "value": value, "status": "SUCCESS", "reason": "scripted", "trace_id": id, "metadata": map[string]any{"threshold": 0.6}})
+			}
+		}
+		say(list)
+	default:
+		say(map[string]any{})
+	}
 }
