@@ -136,7 +136,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 				Temperature: o.Config.Repair.Temperature, ReasoningEffort: o.Config.Repair.ReasoningEffort,
 				DomainPolicy: o.Config.Repair.DomainPolicy, MaxActive: o.Config.Rules.MaxActive,
 				TrialMin: o.Config.Validate.TrialMinSessions, SanitizeMax: o.Config.Rules.SanitizeMaxLen,
-				ValidationOn: o.Config.Validate.Enabled,
+				ValidationOn: o.Config.Validate.Enabled, Protected: protected(o.Config),
 			},
 		}
 	}

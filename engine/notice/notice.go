@@ -49,7 +49,7 @@ type Notice struct {
 type Metric struct {
 	Name       string   `json:"name"`
 	Value      *float64 `json:"value"`
-	Threshold  float64  `json:"threshold"`
+	Threshold  float64  `json:"threshold,omitempty"`
 	Conditions []string `json:"conditions"`
 	Reasons    []string `json:"reasons,omitempty"`
 	TraceID    string   `json:"trace_id,omitempty"`

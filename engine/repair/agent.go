@@ -51,6 +51,9 @@ type Config struct {
 	SanitizeMax int
 	// ValidationOn makes new rules candidates. Off, they are active at once.
 	ValidationOn bool
+	// Protected is what no rule may quote: rubrics, thresholds, the verifier. Expected
+	// answers that a session carries are protected by themselves.
+	Protected []guard.Protected
 }
 
 // DefaultConfig returns the defaults with validation on.

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -92,6 +93,7 @@ func describe(endState json.RawMessage, limit int) (descriptor string, labels []
 		return "", nil
 	}
 	delete(state, "task_summary")
+	state, _ = guard.WithoutAnswers(state).(map[string]any)
 	for _, key := range labelKeys {
 		if s, ok := state[key].(string); ok && guard.Trim(s) != "" {
 			labels = append(labels, guard.Line(s, maxDescriptor))
@@ -148,9 +150,12 @@ func clean(s string, limit int) string {
 	return guard.Sanitize(s, limit)
 }
 
+// outcomeThreshold is where a summary says what the verifier asks for.
+var outcomeThreshold = regexp.MustCompile(`(\b` + score.OutcomeCorrect + `=[^\[\]]*\[[^\[\]]*), threshold [0-9.]+\]`)
+
 // cleanNotice is the notice with every text of it cleaned.
 func cleanNotice(n notice.Notice, limit int) notice.Notice {
-	n.Summary = clean(n.Summary, limit)
+	n.Summary = outcomeThreshold.ReplaceAllString(clean(n.Summary, limit), "$1]")
 	n.TaskSummary = clean(n.TaskSummary, maxTaskSummary)
 	n.Signatures = head(n.Signatures, maxList)
 	n.FlaggedTraces = head(n.FlaggedTraces, maxList)
@@ -159,7 +164,7 @@ func cleanNotice(n notice.Notice, limit int) notice.Notice {
 	for i, m := range n.Metrics {
 		if m.Reasons = slices.Clone(head(m.Reasons, 8)); m.Name == score.OutcomeCorrect {
 			// The developer's verifier may say what the right answer would have been.
-			m.Reasons = nil
+			m.Reasons, m.Threshold = nil, 0
 		}
 		for j, r := range m.Reasons {
 			m.Reasons[j] = clean(r, 300)

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"encoding/json"
 	"slices"
 
 	"vise/engine/event"
@@ -66,6 +67,9 @@ func (t *toolset) ruleAdd(tx *store.Tx, args map[string]any) (outcome, error) {
 	if proposal.Text == "" {
 		return outcome{}, refuse(rule.ErrEmptyRule, "nothing of the rule's text is left after sanitising")
 	}
+	if err := t.leaks(tx, proposal); err != nil {
+		return outcome{}, err
+	}
 	if limit := t.agent.Config.MaxActive; limit > 0 {
 		live, err := tx.Rules(rule.Candidate, rule.Active)
 		if err != nil {
@@ -76,6 +80,36 @@ func (t *toolset) ruleAdd(tx *store.Tx, args map[string]any) (outcome, error) {
 		}
 	}
 	return t.create(tx, proposal)
+}
+
+// maxAnswers bounds the expected answers of one session that rules are compared with.
+const maxAnswers = 200
+
+// leaks refuses a rule that quotes how the agent is graded or what the answer is: an
+// agent that follows it would pass without getting better.
+func (t *toolset) leaks(tx *store.Tx, r rule.Rule) error {
+	protected := slices.Clone(t.agent.Config.Protected)
+	session, _, err := tx.Session(t.run.ep.SessionID)
+	if err != nil {
+		return err
+	}
+	turn, _, err := tx.Turn(t.run.ep.SessionID, t.run.ep.TurnIndex)
+	if err != nil {
+		return err
+	}
+	var state any
+	_ = json.Unmarshal(turn.EndState, &state) // absent or no JSON: it names no answer
+	for _, v := range []any{state, map[string]any(session.Attrs)} {
+		for _, answer := range guard.Answers(v, maxAnswers) {
+			protected = append(protected, guard.Protected{Name: "an expected answer", Text: answer, Whole: true})
+		}
+	}
+	for _, s := range []string{r.Text, r.Rationale} {
+		if fragment, name, found := guard.Leak(s, protected); found {
+			return refuse(rule.ErrLeak, "it quotes %s: %q; say in general terms what the agent should do", name, guard.Line(fragment, 120))
+		}
+	}
+	return nil
 }
 
 // notices returns the episode's notices in joining order; vanished ones are left out.

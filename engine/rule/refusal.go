@@ -43,6 +43,7 @@ const (
 	ErrInvalidScope        = "invalid_scope"         // a scope that ValidateScope refuses
 	ErrRuleMissing         = "rule_missing"          // no rule of that id
 	ErrRuleCap             = "rule_cap"              // as many live rules as the project allows
+	ErrLeak                = "leak"                  // the rule quotes how the agent is graded, or an expected answer
 )
 
 // The classes of ValidateScope; a tool reports them all as ErrInvalidScope.
