@@ -148,6 +148,11 @@ func (m model) check(t *rapid.T, tx *Tx) error {
 			t.Fatalf("rule %q has version %d, want %d", r.ID, r.Version, m.rules[r.ID].Version)
 		}
 	}
+	hits, err := rule.Search(tx, "two x", 3)
+	must(t, err)
+	all, err := rule.Search(rule.NewSet(slices.Collect(maps.Values(m.rules)), nil), "two x", 3)
+	must(t, err)
+	equal("search", hitIDs(hits), hitIDs(all))
 	cs, err := tx.CasesBySignature("stall:x")
 	must(t, err)
 	got = nil
@@ -171,6 +176,13 @@ func (m model) check(t *rapid.T, tx *Tx) error {
 		t.Fatalf("%d turns, want %d", n, len(m.turns))
 	}
 	return nil
+}
+
+func hitIDs(list []rule.Hit) (ids []string) {
+	for _, h := range list {
+		ids = append(ids, h.Rule.ID)
+	}
+	return ids
 }
 
 func idsOf(list []rule.Rule) (ids []string) {

@@ -80,6 +80,7 @@ func (tx *Tx) PutRule(r rule.Rule) error {
 	if err := put(tx, rules, &r); err != nil {
 		return err
 	}
+	tx.rules = append(tx.rules, r)
 	return put(tx, ruleVersions, &r)
 }
 
@@ -107,6 +108,23 @@ func (tx *Tx) RulesInScope(scope string, statuses ...rule.Status) ([]rule.Rule, 
 		statuses = allStatuses
 	}
 	return tx.ruleRanges(statuses, func(s rule.Status) []byte { return key(kindRuleScope, scope, string(s)) })
+}
+
+// LiveRules counts the candidates and active rules, at most to limit.
+func (tx *Tx) LiveRules(limit int) (n int, err error) {
+	for _, status := range []rule.Status{rule.Candidate, rule.Active} {
+		err := tx.snap.scan(scan{prefix: key(kindRuleStatus, string(status)), keys: true}, func(_, _ []byte) (bool, error) {
+			n++
+			return n < limit, nil
+		})
+		if err != nil {
+			return 0, fmt.Errorf("count live rules: %w", err)
+		}
+		if n >= limit {
+			break
+		}
+	}
+	return n, nil
 }
 
 func (tx *Tx) ruleRanges(statuses []rule.Status, prefix func(rule.Status) []byte) ([]rule.Rule, error) {

@@ -66,13 +66,18 @@ type Store struct {
 	db       *badger.DB       // nil in a remote view
 	readOnly *UnwritableError // why db is open for reading only; nil = it is the owner's
 	writer   chan struct{}
+	seq      uint64 // of the newest event; writer is held
+	flush    flusher
+	logs     []logSeries // of whoever syncs
 	owner    *ownerLock
 	server   *server
 	tail     tail
 	active   activity
 	keeper   *keeper
 	stages   stages
-	recovery *Recovery
+	// ruleIndex serves searches among the rules of the owner.
+	ruleIndex ruleIndex
+	recovery  *Recovery
 }
 
 // Recovery tells what the store found when its previous owner had not closed it.
@@ -236,6 +241,11 @@ func openDB(o Options, lock *ownerLock) (*Store, error) {
 		return nil, &DamageError{File: o.dbDir(), Reason: err.Error(), db: o.dbDir()}
 	}
 	s.db = db
+	if !o.InMemory {
+		if s.logs, err = series(o.dbDir()); err != nil {
+			return nil, errors.Join(fmt.Errorf("open store: %w", err), db.Close())
+		}
+	}
 	s.keeper = newKeeper(s)
 	if err := s.load(); err != nil {
 		s.keeper.stop()
@@ -287,7 +297,8 @@ func (s *Store) load() error {
 	snap := localSnapshot{txn}
 	schema, found, err := readSchema(snap)
 	if err == nil {
-		s.tail.seq, err = lastSeq(snap)
+		s.seq, err = lastSeq(snap)
+		s.tail.seq = s.seq
 	}
 	if err == nil {
 		s.stages.next, err = lastStage(snap)

@@ -9,6 +9,7 @@ import (
 	badger "github.com/dgraph-io/badger/v4"
 
 	"vise/engine/event"
+	"vise/engine/rule"
 )
 
 // Tx is one transaction. It is valid only inside the function it was given to and
@@ -24,6 +25,9 @@ type Tx struct {
 	events []event.Event
 	// committed run after the commit.
 	committed []func()
+	rules     []rule.Rule // put in this transaction
+	// generation of the rule index before the snapshot was taken.
+	generation uint64
 }
 
 // Update runs fn in one read-write transaction. When fn returns nil the records and
@@ -70,46 +74,54 @@ func (s *Store) lock(ctx context.Context) (func(), error) {
 }
 
 func (s *Store) commit(ctx context.Context, fn func(*Tx) error, durable bool) error {
-	unlock, err := s.lock(ctx)
+	n, err := s.write(ctx, fn)
 	if err != nil {
 		return err
 	}
-	defer unlock()
-	return s.commitLocked(fn, durable)
+	if err := s.settle(n, durable); err != nil {
+		return fmt.Errorf("update store: %w", err)
+	}
+	return nil
 }
 
-func (s *Store) commitLocked(fn func(*Tx) error, durable bool) error {
-	if err := s.guard(s.o.MinFree); err != nil {
-		return err
+// write commits a transaction and returns the commit's number.
+func (s *Store) write(ctx context.Context, fn func(*Tx) error) (uint64, error) {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return 0, err
 	}
+	defer unlock()
+	if err := s.guard(s.o.MinFree); err != nil {
+		return 0, err
+	}
+	generation := s.ruleIndex.generation.Load()
 	txn := s.db.NewTransaction(true)
 	defer txn.Discard()
-	tx := &Tx{s: s, snap: localSnapshot{txn}, w: txn, seq: s.tail.last()}
+	tx := &Tx{s: s, snap: localSnapshot{txn}, w: txn, seq: s.seq, generation: generation}
 	if err := fn(tx); err != nil {
-		return err
+		return 0, err
 	}
 	if tx.failed != nil {
-		return fmt.Errorf("update store: an earlier write of the transaction failed: %w", tx.failed)
+		return 0, fmt.Errorf("update store: an earlier write of the transaction failed: %w", tx.failed)
 	}
-	if err := txn.Commit(); err != nil {
-		return fmt.Errorf("update store: commit: %w", err)
+	if len(tx.rules) > 0 {
+		s.ruleIndex.begin()
+	}
+	err = txn.Commit()
+	if len(tx.rules) > 0 {
+		if err != nil {
+			tx.rules = nil
+		}
+		s.ruleIndex.end(tx.rules)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("update store: commit: %w", err)
 	}
 	for _, f := range tx.committed {
 		f()
 	}
-	// From here on the change is visible, so its events are published even when the
-	// sync fails: what is missing then is only the promise for a power cut.
-	var err error
-	if durable && !s.o.InMemory {
-		if err = s.db.Sync(); err != nil {
-			err = fmt.Errorf("update store: committed, but the sync to disk failed: %w", err)
-		}
-	}
-	s.tail.advance(tx.seq)
-	if s.o.Bus != nil {
-		s.o.Bus.Publish(tx.events...)
-	}
-	return err
+	s.seq = tx.seq
+	return s.flush.add(commit{seq: tx.seq, events: tx.events}), nil
 }
 
 // Sync makes everything committed so far durable.
@@ -121,7 +133,8 @@ func (s *Store) Sync() error {
 		return err
 	}
 	defer s.active.leave()
-	if err := s.db.Sync(); err != nil {
+	// A commit of nothing: what was staged has no number of its own.
+	if err := s.settle(s.flush.add(commit{}), true); err != nil {
 		return fmt.Errorf("sync store: %w", err)
 	}
 	return nil
@@ -138,9 +151,10 @@ func (s *Store) view(fn func(*Tx) error, mayOpen bool) error {
 	if s.db == nil {
 		return s.viewRemote(fn, mayOpen)
 	}
+	generation := s.ruleIndex.generation.Load()
 	txn := s.db.NewTransaction(false)
 	defer txn.Discard()
-	return fn(&Tx{s: s, snap: localSnapshot{txn}})
+	return fn(&Tx{s: s, snap: localSnapshot{txn}, generation: generation})
 }
 
 func (tx *Tx) writable() error {

@@ -71,12 +71,12 @@ func (t *toolset) ruleAdd(tx *store.Tx, args map[string]any) (outcome, error) {
 		return outcome{}, err
 	}
 	if limit := t.agent.Config.MaxActive; limit > 0 {
-		live, err := tx.Rules(rule.Candidate, rule.Active)
+		live, err := tx.LiveRules(limit)
 		if err != nil {
 			return outcome{}, err
 		}
-		if len(live) >= limit {
-			return outcome{}, refuse(rule.ErrRuleCap, "the project has %d live rules, as many as rules.max_active allows", len(live))
+		if live >= limit {
+			return outcome{}, refuse(rule.ErrRuleCap, "the project has as many live rules as rules.max_active allows (%d)", limit)
 		}
 	}
 	return t.create(tx, proposal)

@@ -115,23 +115,35 @@ func covers(a, b measured) (reason string, similarity, containment float64) {
 		}
 		return ExactText, 0, 0
 	}
-	shared := overlap(a.tokens, b.tokens)
-	smaller := min(len(a.tokens), len(b.tokens))
-	if smaller > 0 {
-		similarity = float64(shared) / float64(len(a.tokens)+len(b.tokens)-shared)
-		containment = float64(shared) / float64(smaller)
-	}
-	switch {
-	case a.rule.Scope != b.rule.Scope:
-	case similarity >= nearSimilarity, containment >= nearContainment && smaller >= minContained:
-		reason = NearDuplicate
-	case (similarity >= signatureSimilarity || containment >= signatureContainment) &&
-		intersects(a.rule.FailureSignatures, b.rule.FailureSignatures):
-		reason = CoveredSignature
-	case (similarity >= tagSimilarity || containment >= tagContainment) && overlap(a.tags, b.tags) >= 2:
-		reason = CoveredTags
+	similarity, containment, smaller := likeness(overlap(a.tokens, b.tokens), len(a.tokens), len(b.tokens))
+	if a.rule.Scope == b.rule.Scope {
+		reason = coverage(similarity, containment, smaller,
+			func() bool { return intersects(a.rule.FailureSignatures, b.rule.FailureSignatures) },
+			func() bool { return overlap(a.tags, b.tags) >= 2 })
 	}
 	return reason, similarity, containment
+}
+
+// likeness measures two token sets of a and b tokens, of which shared are in both.
+func likeness(shared, a, b int) (similarity, containment float64, smaller int) {
+	if smaller = min(a, b); smaller > 0 {
+		similarity = float64(shared) / float64(a+b-shared)
+		containment = float64(shared) / float64(smaller)
+	}
+	return similarity, containment, smaller
+}
+
+// coverage is the reason why a rule covers another one of its scope; "" = it does not.
+func coverage(similarity, containment float64, smaller int, signature, tags func() bool) string {
+	switch {
+	case similarity >= nearSimilarity, containment >= nearContainment && smaller >= minContained:
+		return NearDuplicate
+	case (similarity >= signatureSimilarity || containment >= signatureContainment) && signature():
+		return CoveredSignature
+	case (similarity >= tagSimilarity || containment >= tagContainment) && tags():
+		return CoveredTags
+	}
+	return ""
 }
 
 func overlap(a, b map[string]bool) int {
@@ -205,9 +217,14 @@ func Disproved(rules []Rule, proposed Rule) (Coverage, bool) {
 }
 
 // Comparable returns the rules of a reader that Covering and Disproved must see
-// for a proposal, in listing order: those that share a token with it. A wording
-// without tokens is compared with every rule.
+// for a proposal, in listing order: those that its index names, else those that share
+// a token with it. A wording without tokens is compared with every rule.
 func Comparable(r Reader, proposed Rule) ([]Rule, error) {
+	if x, ok := r.(Indexed); ok {
+		if rules, ok, err := x.Alike(proposed); ok || err != nil {
+			return rules, err
+		}
+	}
 	statuses := []Status{Candidate, Active, Retired}
 	tokens := make([]string, 0, 32)
 	for t := range noveltyTokens(proposed.Text) {

@@ -39,12 +39,25 @@ func Search(r Reader, query string, limit int, statuses ...Status) ([]Hit, error
 	if len(statuses) == 0 {
 		statuses = []Status{Candidate, Active}
 	}
-	return rank(r, query, limit, nil, statuses...)
+	return rank(r, query, limit, "", statuses...)
 }
 
-// rank is Search over the rules that keep lets through.
-func rank(r Reader, query string, limit int, keep func(Rule) bool, statuses ...Status) ([]Hit, error) {
+// rank is Search over the rules of every scope but one ("" = of all).
+func rank(r Reader, query string, limit int, except string, statuses ...Status) ([]Hit, error) {
 	tokens := Tokens(query)
+	if x, ok := r.(Indexed); ok {
+		rules, ok, err := x.Best(Query{Tokens: tokens, Limit: limit, Statuses: statuses, Except: except})
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return ranked(rules, tokens, limit, nil), nil
+		}
+	}
+	var keep func(Rule) bool
+	if except != "" {
+		keep = func(x Rule) bool { return x.Scope != except }
+	}
 	if len(tokens) > 0 {
 		rules, err := r.RulesWithTokens(tokens, statuses...)
 		if err != nil {
@@ -105,7 +118,7 @@ func Relevant(r Reader, query *string, k int) ([]Rule, error) {
 	if err != nil || k <= 0 {
 		return out, err
 	}
-	hits, err := rank(r, *query, k, func(x Rule) bool { return x.Scope != ScopeGlobal }, Active)
+	hits, err := rank(r, *query, k, ScopeGlobal, Active)
 	if err != nil {
 		return nil, err
 	}

@@ -112,6 +112,30 @@ func (v restricted) RulesWithTokens(tokens []string, statuses ...Status) ([]Rule
 	return v.visible(v.Reader.RulesWithTokens(tokens, statuses...))
 }
 
+// Best implements Indexed where the reader behind it does.
+func (v restricted) Best(q Query) ([]Rule, bool, error) {
+	x, ok := v.Reader.(Indexed)
+	if !ok {
+		return nil, false, nil
+	}
+	q.Restricted, q.Shown = true, v.candidates
+	return x.Best(q)
+}
+
+// Alike implements Indexed where the reader behind it does.
+func (v restricted) Alike(proposed Rule) ([]Rule, bool, error) {
+	x, ok := v.Reader.(Indexed)
+	if !ok {
+		return nil, false, nil
+	}
+	rules, ok, err := x.Alike(proposed)
+	if !ok || err != nil {
+		return nil, ok, err
+	}
+	rules, err = v.visible(rules, nil)
+	return rules, true, err
+}
+
 func (v restricted) visible(rules []Rule, err error) ([]Rule, error) {
 	if err != nil {
 		return nil, err

@@ -1,0 +1,72 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+
+	"vise/engine/rule"
+)
+
+// TestSearchSeesItsOwnSnapshot: the index in memory is used only by transactions that
+// see the very rules that it was made of.
+func TestSearchSeesItsOwnSnapshot(t *testing.T) {
+	s := memory(t, Options{})
+	found := func(tx *Tx) string {
+		t.Helper()
+		hits, err := rule.Search(tx, "issue_refund", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(hitIDs(hits))
+	}
+	add := func(i int) {
+		update(t, s, func(tx *Tx) error { return tx.PutRule(ruleOf(i)) })
+	}
+	add(1)
+	view(t, s, func(old *Tx) error {
+		if got := found(old); got != "[r-0001]" {
+			t.Errorf("at first: %s", got)
+		}
+		add(2)
+		if got := found(old); got != "[r-0001]" {
+			t.Errorf("the older view sees %s", got)
+		}
+		view(t, s, func(tx *Tx) error {
+			if got := found(tx); got != "[r-0002 r-0001]" {
+				t.Errorf("a new view sees %s", got)
+			}
+			return nil
+		})
+		return nil
+	})
+	update(t, s, func(tx *Tx) error {
+		if err := tx.PutRule(ruleOf(3)); err != nil {
+			return err
+		}
+		if got := found(tx); got != "[r-0003 r-0002 r-0001]" {
+			t.Errorf("what it has written itself: %s", got)
+		}
+		return nil
+	})
+	retired := ruleOf(2)
+	retired.Status = rule.Retired
+	_ = s.Update(t.Context(), func(tx *Tx) error {
+		if err := tx.PutRule(retired); err != nil {
+			t.Error(err)
+		}
+		return fmt.Errorf("no")
+	})
+	view(t, s, func(tx *Tx) error {
+		if got := found(tx); got != "[r-0003 r-0002 r-0001]" {
+			t.Errorf("after a change that failed: %s", got)
+		}
+		return nil
+	})
+	update(t, s, func(tx *Tx) error { return tx.PutRule(retired) })
+	view(t, s, func(tx *Tx) error {
+		if got := found(tx); got != "[r-0003 r-0001]" {
+			t.Errorf("after a retirement: %s", got)
+		}
+		return nil
+	})
+}
