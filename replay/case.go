@@ -54,6 +54,9 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 		},
 	})
 	run.Session.Agent = out.info.Name()
+	if out.info.PID != 0 {
+		run.Session.Attrs["sandbox"] = out.info.Held.String()
+	}
 	run.Session.Ended = c.Now()
 	run.Session.Counts = trace.Count(run.Turns)
 	run.Elapsed = run.Session.Ended.Sub(started)

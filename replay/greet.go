@@ -20,14 +20,19 @@ func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (
 	}
 	defer os.Remove(filepath.Join(scratch, "greet"))
 	defer cleanup()
+	around, err := agent.surround(environ, filepath.Join(scratch, "greet"), dir, nil, nil)
+	defer around.remove()
+	if err != nil {
+		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
+	}
 	session, err := acp.Start(ctx, driver.Config{
-		Command: agent.Command, Dir: dir, Env: driver.Environ(agent.Env, nil, environ),
+		Command: agent.Command, Dir: dir, Env: driver.Environ(agent.Env, around.env, environ), Sandbox: around.box,
 		StartTimeout: agent.StartTimeout, Log: io.Discard, SessionID: "greet",
 	})
 	if err != nil {
 		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
 	}
-	info := session.Info()
+	info := agent.told(session.Info())
 	session.Close(context.WithoutCancel(ctx))
 	return info, nil
 }

@@ -40,8 +40,10 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		},
 		onStart: func(info driver.Info) error {
 			head.Agent = info.Name()
+			head.Attrs["sandbox"] = info.Held.String()
 			return host.BeginSession(ctx, head, event.Event{Type: event.AgentStarted, SessionID: head.ID, RunID: runID,
-				Data: map[string]any{"agent": head.Agent, "replay_of": from.ID, "pid": info.PID, "turns": len(inputs)}})
+				Data: withSandbox(info.Held,
+					map[string]any{"agent": head.Agent, "replay_of": from.ID, "pid": info.PID, "turns": len(inputs)})})
 		},
 		onTurn: func(t trace.Turn) error {
 			t.SessionID = head.ID

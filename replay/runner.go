@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
 
+	"vise/engine/guard"
 	"vise/engine/process"
 	"vise/engine/rule/tools"
 	"vise/engine/trace"
@@ -25,6 +27,9 @@ type Agent struct {
 	Env           []string // names of variables passed on beside the default allow-list
 	Preamble      string   // prompt | mcp | off
 	Permissions   string   // workspace | deny | allow
+	Sandbox       string   // auto | off | required
+	Egress        guard.Hosts
+	Home          []string // entries of the real home folder that are the agent's own
 	TurnTimeout   time.Duration
 	IdleTimeout   time.Duration
 	StartTimeout  time.Duration
@@ -42,6 +47,8 @@ type Runner struct {
 	View tools.Options
 	// Scratch is the folder in which run folders are made.
 	Scratch string
+	// Hide are folders that a confined agent cannot read, such as the store.
+	Hide []string
 	// Logs is the folder that receives one log file per run: stderr and stray stdout of the agent.
 	Logs string
 	// BaseSeed enters every VISE_RUN_SEED.
@@ -92,6 +99,17 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		}
 		_ = os.Remove(filepath.Join(r.Scratch, p.runID)) // only when empty
 	}()
+	base := r.Environ
+	if base == nil {
+		base = os.Environ()
+	}
+	around, err := r.Agent.surround(base, filepath.Join(r.Scratch, p.runID), dir, r.Hide, []string{service(r.Rules.URL())})
+	defer around.remove()
+	if err != nil {
+		return out, fmt.Errorf("prepare run %s: %w", p.runID, err)
+	}
+	env := map[string]string{"VISE_RUN_SEED": p.seed, "VISE_SESSION_ID": p.sessionID}
+	maps.Copy(env, around.env)
 	log, err := r.openLog(p.runID)
 	if err != nil {
 		return out, err
@@ -101,15 +119,12 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	grant := r.Rules.Grant(ruleserver.Run{RunID: p.runID, CaseID: p.caseID, Tools: p.view, TTL: p.ttl})
 	defer r.Rules.Revoke(grant.Token)
 
-	base := r.Environ
-	if base == nil {
-		base = os.Environ()
-	}
 	var rec process.Record
 	session, err := acp.Start(ctx, driver.Config{
 		Command: r.Agent.Command,
 		Dir:     dir,
-		Env:     driver.Environ(r.Agent.Env, map[string]string{"VISE_RUN_SEED": p.seed, "VISE_SESSION_ID": p.sessionID}, base),
+		Env:     driver.Environ(r.Agent.Env, env, base),
+		Sandbox: around.box,
 		MCP: []driver.MCPServer{{
 			Name: "vise", URL: r.Rules.URL(), Token: grant.Token,
 			Command: []string{r.Self, "mcp", "--url", r.Rules.URL(), "--token-env", "VISE_MCP_TOKEN"},
@@ -146,7 +161,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		out.exit = session.Close(end)
 		out.read = grant.Toolset.Read()
 	}()
-	out.info = session.Info()
+	out.info = r.Agent.told(session.Info())
 	if p.onStart != nil {
 		if err := p.onStart(out.info); err != nil {
 			return out, err
@@ -154,7 +169,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	}
 	for i, input := range p.inputs {
 		turn, perr := session.Prompt(ctx, i, input)
-		out.info = session.Info()
+		out.info = r.Agent.told(session.Info())
 		if perr != nil {
 			// Our reason, not the agent's: one that we told to stop says "cancelled".
 			turn.StopReason = infrastructure(ctx, perr)

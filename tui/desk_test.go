@@ -135,7 +135,8 @@ func (d *desk) recording() {
 func (d *desk) live(ctx context.Context, id string) error {
 	s := d.head
 	s.ID, s.Origin, s.ReplayOf = id, trace.Live, d.head.ID
-	if err := d.harness.BeginSession(ctx, s, event.Event{Type: event.AgentStarted, SessionID: id, Data: map[string]any{"agent": s.Agent, "replay_of": s.ReplayOf, "turns": len(d.turns)}}); err != nil {
+	s.Attrs = map[string]any{"sandbox": "sandbox fs"}
+	if err := d.harness.BeginSession(ctx, s, event.Event{Type: event.AgentStarted, SessionID: id, Data: map[string]any{"agent": s.Agent, "replay_of": s.ReplayOf, "turns": len(d.turns), "sandbox": "sandbox fs"}}); err != nil {
 		return err
 	}
 	for _, t := range d.turns {

@@ -57,7 +57,7 @@ func eventWords(e event.Event) string {
 	}
 	switch e.Type {
 	case event.AgentStarted:
-		return about(place, d.text("agent"), "replays "+d.text("replay_of"), count2(d.int("turns"), "turn"))
+		return about(place, d.text("agent"), "replays "+d.text("replay_of"), count2(d.int("turns"), "turn"), d.text("sandbox"))
 	case event.AgentExited:
 		return about(place, d.text("exit"), d.text("error"))
 	case event.TurnReplayed:

@@ -20,13 +20,14 @@ func (p *turnsPane) askAt(ctx *Context, to place) tea.Cmd {
 	}
 	return p.q.ask(ctx, func(tx *store.Tx) (w turnsWindow, err error) {
 		w.session, w.to = session, to
+		head, _, err := tx.Session(session)
+		if err != nil {
+			return w, err
+		}
+		w.sandbox, _ = head.Attrs["sandbox"].(string)
 		from := 0
 		switch {
 		case to == placeEnd:
-			head, _, err := tx.Session(session)
-			if err != nil {
-				return w, err
-			}
 			from = max(0, head.Counts.Turns-turnsPage)
 		case to == placeKey && turn > turnsPage/2:
 			from = turn - turnsPage/2

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -39,6 +40,7 @@ type turnsPane struct {
 	q       query[turnsWindow]
 	session string
 	compare string
+	sandbox string
 	err     error
 	find    string
 	sought  query[int] // the turn beyond the window that matches
@@ -46,7 +48,8 @@ type turnsPane struct {
 
 type turnsWindow struct {
 	session string
-	to      place // where the cursor goes: placeKey = where the scope is
+	to      place  // where the cursor goes: placeKey = where the scope is
+	sandbox string // the badge of the agent's sandbox, "" for a recording
 	rows    []turnRow
 	before  bool
 	after   bool
@@ -65,6 +68,7 @@ func newTurns() *turnsPane {
 func (p *turnsPane) SetSize(w, h int) {
 	if p.resize(w, h) {
 		p.list.SetHeight(max(0, h-1))
+		p.retitle()
 	}
 }
 
@@ -74,6 +78,7 @@ func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	s := ctx.Scope
 	if s.Session != p.session || s.Compare != p.compare {
 		if s.Session != p.session {
+			p.sandbox = ""
 			p.list.Set(nil, false, false)
 			p.sought.drop()
 		}
@@ -112,11 +117,14 @@ func (p *turnsPane) retitle() {
 	if p.session != "" {
 		p.title = "Turns " + tag(p.session)
 	}
+	var parts []string
 	if p.compare != "" {
-		p.label("against " + tag(p.compare))
-	} else {
-		p.label("")
+		parts = append(parts, "against "+tag(p.compare))
 	}
+	if p.sandbox != "" && (p.compare == "" || p.w >= 60) { // a narrow title has room for one
+		parts = append(parts, p.sandbox)
+	}
+	p.label(strings.Join(parts, "  "))
 }
 
 // progress shows a turn that is not stored yet.
@@ -152,6 +160,10 @@ func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	p.bump()
 	if p.err = err; err != nil {
 		return true, nil
+	}
+	if p.sandbox != w.sandbox {
+		p.sandbox = w.sandbox
+		p.retitle()
 	}
 	// A turn in progress stays until it is stored.
 	rows := w.rows

@@ -41,7 +41,6 @@ func optional(check func(string) error) func(string) error {
 // is worse than an error.
 var unbuilt = map[string]map[string]string{
 	"agent.driver":      {"exec": "only acp and none are built in so far; an agent without the Agent Client Protocol needs an ACP adapter for now"},
-	"agent.sandbox":     {"required": "no sandbox is built in so far; auto runs without one"},
 	"validate.evidence": {"paired": "paired evidence is not built in so far; use seed", "auto": "chooses between seed and paired evidence, and paired is not built in so far; use seed"},
 }
 
@@ -68,7 +67,8 @@ func cross(c *Config, where func(key string) Problem, ps *problems) {
 		reason string
 	}{
 		{"export.otlp_endpoint", c.Export.OTLPEndpoint != "", "no exporter is built in so far, nothing would be sent"},
-		{"agent.egress", len(c.Agent.Egress) > 0, "no sandbox is built in so far, so nothing holds the agent to these hosts"},
+		{"agent.egress", len(c.Agent.Egress) > 0 && c.Agent.Sandbox == "off", "nothing holds the agent to these hosts while agent.sandbox is off"},
+		{"agent.home", len(c.Agent.Home) > 0 && c.Agent.Sandbox == "off", "without a sandbox the agent has your whole home folder"},
 		{"validate.parallel", c.Validate.Parallel > 1, "replays run one after the other so far"},
 		{"repair.trace", c.Repair.Trace, "no exporter is built in so far"},
 	} {

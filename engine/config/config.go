@@ -57,9 +57,10 @@ type Agent struct {
 	TurnTimeout   time.Duration
 	IdleTimeout   time.Duration
 	StartTimeout  time.Duration
-	Permissions   string // workspace, deny, allow
-	Sandbox       string // auto, off, required
-	Egress        []string
+	Permissions   string   // workspace, deny, allow
+	Sandbox       string   // auto, off, required
+	Egress        []string // as guard.ParseHost reads them
+	Home          []string // entries of the user's home folder that a confined agent keeps
 }
 
 // Hints are what the project knows about its sessions when a recording does not say.

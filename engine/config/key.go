@@ -56,8 +56,9 @@ var settings = []setting{
 	{"agent.idle_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.IdleTimeout }, ms), "longest silence within a turn"},
 	{"agent.start_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.StartTimeout }, ms), "longest start"},
 	{"agent.permissions", "", choice(func(c *Config) *string { return &c.Agent.Permissions }, "workspace", "deny", "allow"), "what requests for permission are granted"},
-	{"agent.sandbox", "", choice(func(c *Config) *string { return &c.Agent.Sandbox }, "auto", "off", "required"), "confinement of the agent"},
-	{"agent.egress", "", words(func(c *Config) *[]string { return &c.Agent.Egress }, "a list of host names", host), "hosts the agent may reach besides our loopback services"},
+	{"agent.sandbox", "", choice(func(c *Config) *string { return &c.Agent.Sandbox }, "auto", "off", "required"), "confinement of the agent: what the system can hold; nothing; or files and network, else it is not started"},
+	{"agent.egress", "", words(func(c *Config) *[]string { return &c.Agent.Egress }, "a list of host names, such as \"api.example.com\" or \"127.0.0.1:8080\"", host), "hosts the agent may reach, with its model's; without any, auto leaves the network open and required closes it"},
+	{"agent.home", "", words(func(c *Config) *[]string { return &c.Agent.Home }, "a list of entries of your home folder, such as \".my-agent\"", homeEntry), "what of your home folder a confined agent keeps and may change, such as its login; the rest of its HOME is new in every run"},
 
 	{"repair.model", "HARNESS_REPAIR_MODEL", text(func(c *Config) *string { return &c.Repair.Model }, "provider/model, such as \"builtin/heuristic\"", modelID), "model of the repair agent; without one repair is off"},
 	{"repair.timeout", "HARNESS_REPAIR_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Repair.Timeout }, ms), "bound of one episode"},

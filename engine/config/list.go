@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"vise/engine/guard"
 	"vise/engine/score"
 	"vise/engine/trace"
 )
@@ -315,11 +317,15 @@ func regular(s string) error {
 	return nil
 }
 
-var hostName = regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?(:[0-9]{1,5})?$`)
-
 func host(s string) error {
-	if !hostName.MatchString(s) {
-		return fmt.Errorf("%s is not a host name", quote(s))
+	_, err := guard.ParseHost(s)
+	return err
+}
+
+// homeEntry is a path below the home folder, which is not the folder itself.
+func homeEntry(s string) error {
+	if s == "." || !filepath.IsLocal(s) || strings.ContainsRune(s, 0) {
+		return fmt.Errorf("%s is not a path below your home folder", quote(s))
 	}
 	return nil
 }

@@ -113,7 +113,7 @@ func (k Keyring) Resolve(ctx context.Context, s Secret) (string, error) {
 	case "env":
 		text = variables(k.Environ)[arg]
 	case "file":
-		text, err = k.file(arg)
+		text, err = k.file(k.File(s))
 	case "cmd":
 		text, err = k.command(ctx, arg)
 	}
@@ -126,12 +126,22 @@ func (k Keyring) Resolve(ctx context.Context, s Secret) (string, error) {
 	return text, nil
 }
 
-func (k Keyring) file(path string) (string, error) {
+// File is the path of a reference to a file; "" for every other.
+func (k Keyring) File(s Secret) string {
+	path, ok := strings.CutPrefix(string(s), "file:")
+	if !ok {
+		return ""
+	}
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		path = filepath.Join(variables(k.Environ)["HOME"], rest)
-	} else if !filepath.IsAbs(path) {
+		return filepath.Join(variables(k.Environ)["HOME"], rest)
+	}
+	if !filepath.IsAbs(path) {
 		path = filepath.Join(k.Root, path)
 	}
+	return path
+}
+
+func (k Keyring) file(path string) (string, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() { // opening a pipe would block
 		return "", fmt.Errorf("%s is not a plain file", path)
 	}

@@ -33,6 +33,8 @@ type Config struct {
 	Command []string
 	Dir     string
 	Env     []string
+	// Sandbox confines the agent; nil does not.
+	Sandbox *process.Sandbox
 	// MCP are the servers the agent is told of.
 	MCP []MCPServer
 	// Preamble goes in front of the session's first prompt and nowhere else;
@@ -123,6 +125,8 @@ type Info struct {
 	// Capabilities as the agent announced them (JSON, bounded).
 	Capabilities string `json:"capabilities,omitempty"`
 	PID          int    `json:"pid"`
+	// Held says what of Config.Sandbox holds.
+	Held process.Held `json:"sandbox"`
 	// Updates are all session updates; of these Late came after the end of
 	// their turn and were kept out of the next one, Unknown are of a kind we do
 	// not know. Stray are lines on standard output that are no messages.

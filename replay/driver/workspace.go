@@ -66,7 +66,7 @@ func PrepareWorkspace(mode WorkspaceMode, from, under string) (dir string, clean
 		return "", nothing, fmt.Errorf("prepare workspace: %w", err)
 	}
 	cleanup = func() error {
-		if err := removeAll(dir); err != nil {
+		if err := Remove(dir); err != nil {
 			return fmt.Errorf("remove workspace %s: %w", dir, err)
 		}
 		return nil
@@ -93,15 +93,15 @@ func SweepWorkspaces(under string) error {
 	}
 	var failed []error
 	for _, d := range left {
-		if err := removeAll(filepath.Join(under, d.Name())); err != nil {
+		if err := Remove(filepath.Join(under, d.Name())); err != nil {
 			failed = append(failed, fmt.Errorf("sweep workspaces: %w", err))
 		}
 	}
 	return errors.Join(failed...)
 }
 
-// removeAll also removes folders that were made read-only.
-func removeAll(dir string) error {
+// Remove removes a folder and all below it, also where folders were made read-only.
+func Remove(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"vise/engine/process"
 	"vise/tui/cli"
 )
 
@@ -35,8 +36,11 @@ func TestScripts(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Getuid() == 0, nil
+			case "sandbox": // files of an agent can be held
+				return process.FilesCanBeHeld(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

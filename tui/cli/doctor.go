@@ -56,7 +56,7 @@ func (a *app) doctorCmd() *cobra.Command {
 					}
 					continue
 				}
-				a.out.printf("%-8s %-10s %s", k.State, k.Name, show(k.Detail, 200))
+				a.out.printf("%-8s %-10s %s", k.State, k.Name, show(k.Detail, 600))
 			}
 			if failed > 0 {
 				return gatef("doctor: %s failed", counted(failed, "check"))
@@ -71,11 +71,10 @@ func (a *app) doctorCmd() *cobra.Command {
 
 // examine looks at everything a run needs.
 func (a *app) examine(ctx context.Context, cfg *config.Config, ask bool) []check {
-	checks := []check{a.examineStore(ctx, cfg), a.examineAgent(ctx, cfg), a.examineModel(ctx, cfg, ask)}
+	checks := []check{a.examineStore(ctx, cfg)}
+	checks = append(checks, a.examineAgent(ctx, cfg)...)
+	checks = append(checks, a.examineModel(ctx, cfg, ask))
 	checks = append(checks, a.examineEvaluators(ctx, cfg, ask)...)
-	if len(cfg.Agent.Command) > 0 && cfg.Agent.Sandbox != "off" {
-		checks = append(checks, check{"sandbox", "warning", "none is built in so far: the agent runs with your own rights (its environment is an allow-list)"})
-	}
 	if cfg.Agent.Workspace == "copy" {
 		from := cfg.Path(cfg.Agent.WorkspaceFrom)
 		if info, err := os.Stat(from); err != nil || !info.IsDir() {
@@ -117,15 +116,18 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
 	return check{"store", "ok", dir}
 }
 
-func (a *app) examineAgent(ctx context.Context, cfg *config.Config) check {
+func (a *app) examineAgent(ctx context.Context, cfg *config.Config) []check {
 	if cfg.Agent.Driver == "none" || len(cfg.Agent.Command) == 0 {
-		return check{"agent", "warning", "none configured: vise replay works with --recorded only; set agent.command"}
+		return []check{{"agent", "warning", "none configured: vise replay works with --recorded only; set agent.command"}}
 	}
-	argv := config.Expand(cfg.Agent.Command, a.self)
-	if _, err := exec.LookPath(argv[0]); err != nil {
-		return check{"agent", "failed", fmt.Sprintf("agent.command: %v", err)}
+	agent, err := a.agentOf(cfg)
+	if err == nil {
+		_, err = exec.LookPath(agent.Command[0])
 	}
-	return a.greetAgent(ctx, cfg, argv)
+	if err != nil {
+		return []check{{"agent", "failed", fmt.Sprintf("agent.command: %v", err)}}
+	}
+	return a.greetAgent(ctx, cfg, agent)
 }
 
 func (a *app) examineModel(ctx context.Context, cfg *config.Config, ask bool) check {
@@ -173,18 +175,26 @@ func (a *app) checkModel(ctx context.Context, cfg *config.Config, id string) err
 	return err
 }
 
-// greetAgent starts the agent, says hello and ends it again.
-func (a *app) greetAgent(ctx context.Context, cfg *config.Config, argv []string) check {
+// greetAgent starts the agent in its sandbox, says hello and ends it again.
+func (a *app) greetAgent(ctx context.Context, cfg *config.Config, agent replay.Agent) []check {
 	ctx, stop := context.WithTimeout(ctx, cfg.Agent.StartTimeout+5*time.Second)
 	defer stop()
 	scratch, err := os.MkdirTemp("", "vise-doctor-*")
 	if err != nil {
-		return check{"agent", "failed", err.Error()}
+		return []check{{"agent", "failed", err.Error()}}
 	}
 	defer os.RemoveAll(scratch)
-	info, err := replay.Greet(ctx, replay.Agent{Command: argv, Env: cfg.Agent.Env, StartTimeout: cfg.Agent.StartTimeout}, a.env, scratch)
+	info, err := replay.Greet(ctx, agent, a.env, scratch)
 	if err != nil {
-		return check{"agent", "failed", err.Error()}
+		why := err.Error()
+		if cfg.Agent.Sandbox == "auto" {
+			why += " (should it be for its sandbox, agent.home gives it its login, agent.sandbox = \"off\" tries without)"
+		}
+		return []check{{"agent", "failed", why}}
 	}
-	return check{"agent", "ok", fmt.Sprintf("%s answers (ACP %d)", info.Name(), info.Protocol)}
+	state := "ok"
+	if len(info.Held.Missing) > 0 {
+		state = "warning"
+	}
+	return []check{{"agent", "ok", fmt.Sprintf("%s answers (ACP %d)", info.Name(), info.Protocol)}, {"sandbox", state, info.Held.Detail()}}
 }

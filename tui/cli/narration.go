@@ -86,7 +86,11 @@ func sentence(e event.Event) string {
 	}
 	switch e.Type {
 	case event.AgentStarted:
-		return fmt.Sprintf("%s runs %s · %s · session %s", words("agent"), words("replay_of"), counted(d["turns"], "turn"), e.SessionID)
+		s := fmt.Sprintf("%s runs %s · %s · session %s", words("agent"), words("replay_of"), counted(d["turns"], "turn"), e.SessionID)
+		if d["sandbox"] != nil {
+			s += " · " + words("sandbox")
+		}
+		return s
 	case event.AgentExited:
 		if d["error"] != nil {
 			return fmt.Sprintf("%s · %s", words("reason"), words("error"))

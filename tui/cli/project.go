@@ -14,6 +14,7 @@ import (
 	"vise/engine"
 	"vise/engine/config"
 	"vise/engine/event"
+	"vise/engine/guard"
 	"vise/engine/model"
 	"vise/engine/process"
 	"vise/engine/repair"
@@ -188,7 +189,9 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 				defer stop()
 				err = errors.Join(err, server.Close(end))
 			}()
-			h.runner = a.newRunner(ctx, cfg, st, server)
+			if h.runner, err = a.newRunner(ctx, cfg, st, server); err != nil {
+				return err
+			}
 			if err := driver.SweepWorkspaces(h.runner.Scratch); err != nil {
 				a.log.Warn("remove the workspaces of a killed run", "err", err)
 			}
@@ -218,14 +221,15 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 }
 
 // newRunner makes the runner of a project.
-func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store, server *ruleserver.Server) *replay.Runner {
+func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store, server *ruleserver.Server) (*replay.Runner, error) {
+	agent, err := a.agentOf(cfg)
+	if err != nil {
+		return nil, err
+	}
 	return &replay.Runner{
-		Agent: replay.Agent{
-			Command: config.Expand(cfg.Agent.Command, a.self), Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
-			Env: cfg.Agent.Env, Preamble: cfg.Agent.Preamble, Permissions: cfg.Agent.Permissions,
-			TurnTimeout: cfg.Agent.TurnTimeout, IdleTimeout: cfg.Agent.IdleTimeout, StartTimeout: cfg.Agent.StartTimeout,
-		},
-		Self: a.self, Rules: server,
+		Agent: agent,
+		Hide:  a.secretFiles(cfg),
+		Self:  a.self, Rules: server,
 		View:    tools.Options{TrialMin: cfg.Validate.TrialMinSessions, Retrieval: cfg.Rules.Retrieval, TopK: cfg.Rules.ContextTopK},
 		Scratch: filepath.Join(cfg.Path(cfg.Store.Path), "runs"), Logs: filepath.Join(cfg.Path(cfg.Store.Path), "logs"),
 		BaseSeed: cfg.Validate.Seed, Environ: a.env, Now: st.Now, NewID: st.NewID,
@@ -235,7 +239,34 @@ func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store
 				a.log.Warn("process record", "run", runID, "err", err)
 			}
 		},
+	}, nil
+}
+
+// agentOf is the configured agent, as a runner starts it.
+func (a *app) agentOf(cfg *config.Config) (replay.Agent, error) {
+	hosts, err := guard.ParseHosts(cfg.Agent.Egress)
+	if err != nil {
+		return replay.Agent{}, fmt.Errorf("agent.egress: %w", err)
 	}
+	return replay.Agent{
+		Command: config.Expand(cfg.Agent.Command, a.self), Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
+		Env: cfg.Agent.Env, Preamble: cfg.Agent.Preamble, Permissions: cfg.Agent.Permissions,
+		Sandbox: cfg.Agent.Sandbox, Egress: hosts, Home: cfg.Agent.Home,
+		TurnTimeout: cfg.Agent.TurnTimeout, IdleTimeout: cfg.Agent.IdleTimeout, StartTimeout: cfg.Agent.StartTimeout,
+	}, nil
+}
+
+// secretFiles are what of the project an agent must not read: the store, since
+// rules reach an agent through its tools only, and keys.
+func (a *app) secretFiles(cfg *config.Config) []string {
+	files := []string{cfg.Path(cfg.Store.Path)}
+	ring := a.keyring(cfg)
+	for _, p := range cfg.Providers {
+		if file := ring.File(p.Key); file != "" {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 func recordProcess(ctx context.Context, st *store.Store, runID string, rec process.Record, gone bool) error {

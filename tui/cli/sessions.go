@@ -150,6 +150,9 @@ func (a *app) sessionsShow() *cobra.Command {
 			} else {
 				a.out.printf("%s  %s  %s  %s", show(head.ID, 128), head.Origin, show(head.Source, 16), show(head.Title, 80))
 				a.out.printf("agent %s · %d turns · %d model steps · %d calls · %d errors", show(head.Agent, 60), head.Counts.Turns, head.Counts.Steps, head.Counts.Calls, head.Counts.Errors)
+				if box, ok := head.Attrs["sandbox"].(string); ok {
+					a.out.printf("%s", show(box, 60))
+				}
 			}
 			return eachTurn(s, head.ID, func(t trace.Turn, r *score.Report) error {
 				if a.json {

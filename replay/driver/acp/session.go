@@ -88,7 +88,7 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 		return nil, &driver.Error{Kind: driver.Cancelled, Op: "start agent", Err: context.Cause(ctx)}
 	}
 	proc, err := process.Start(context.WithoutCancel(ctx), process.Spec{Command: cfg.Command, Dir: dir, Env: cfg.Env,
-		Stderr: cfg.Log, Grace: cfg.CancelGrace})
+		Stderr: cfg.Log, Grace: cfg.CancelGrace, Sandbox: cfg.Sandbox})
 	if err != nil {
 		return nil, &driver.Error{Kind: driver.StartFailed, Op: "start agent", Err: err}
 	}
@@ -97,7 +97,7 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 	}
 	s := newSession(cfg, proc, proc.Stdin(), proc.Stdout())
 	s.mu.Lock()
-	s.info.PID = proc.Record().PID
+	s.info.PID, s.info.Held = proc.Record().PID, proc.Held()
 	s.mu.Unlock()
 	s.detach = context.AfterFunc(ctx, func() {
 		// A running Prompt gets the time to cancel politely first.
