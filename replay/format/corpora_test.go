@@ -146,6 +146,7 @@ var accepted = map[string]struct {
 	"codex/exec-stream-4.jsonl": {steps: 1, why: "as above"},
 	"openai_chat/litellm-request-response-django__django-11451.json": {masked: 7,
 		why: "the agent writes password=\"...\" and SECRET_KEY = '...' into files"},
+	"otel/trail-swe-72822db6e120878d916b515c2501246b.json":                         {steps: -1, why: "one span stands in the file twice, with one id"},
 	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-12453.traj.json": {masked: 2, why: "SECRET_KEY='...' in a settings file"},
 	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-11039.traj.json": {masked: 1, why: "SECRET_KEY='...' in a settings file"},
 	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-11630.traj.json": {masked: 1, why: "SECRET_KEY='...' in a settings file"},
@@ -158,7 +159,7 @@ var accepted = map[string]struct {
 }
 
 // families are the formats of the index that can be read.
-var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true, "swe_agent": true}
+var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true, "swe_agent": true, "otel": true}
 
 // readable reports whether a row of the index is a recording of its own: not a note
 // about another file, and not a part of a recording that lies in a folder.
@@ -184,6 +185,11 @@ func TestCorporaCounts(t *testing.T) {
 			if d, ok := accepted[row.path]; ok {
 				want.turns, want.calls, want.steps, want.errors = want.turns+d.turns, want.calls+d.calls, want.steps+d.steps, want.errors+d.errors
 			}
+			if row.format == "otel" {
+				// The reference counts roots as turns and every span with an error status.
+				// Here a trace is a turn, and only calls count; all errors must be there.
+				want.turns, got.errors = row.sessions, failed(c)
+			}
 			if got != want {
 				t.Errorf("\n got %+v\nwant %+v", got, want)
 			}
@@ -199,6 +205,20 @@ func TestCorporaCounts(t *testing.T) {
 	if seen == 0 {
 		t.Error("the index names no file of a format that can be read")
 	}
+}
+
+// failed counts the spans with an error, whatever their kind.
+func failed(c *collector) (n int) {
+	for _, turns := range c.turns {
+		for _, t := range turns {
+			for _, s := range t.Spans {
+				if s.Error != "" {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 func sorted(list string) string {

@@ -12,6 +12,7 @@ import (
 	"vise/replay/format/codex"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
+	"vise/replay/format/otel"
 	"vise/replay/format/recording"
 	"vise/replay/format/sweagent"
 	"vise/replay/format/tau"
@@ -42,6 +43,14 @@ func Detect(r io.ReadSeeker) (string, error) {
 		return "", fmt.Errorf("a Git LFS pointer, not the file itself; fetch it with git lfs pull: %w", ErrUnrecognised)
 	case bytes.HasPrefix(start, []byte("SQLite format 3")):
 		return "", fmt.Errorf("an SQLite database: %w", ErrUnrecognised)
+	}
+	if binary, err := otel.IsProtobuf(r); err != nil {
+		return "", err
+	} else if binary {
+		return otel.NameOTLP, nil
+	}
+	if err := h.rewind(); err != nil {
+		return "", err
 	}
 	name, other := document(recording.NewScanner(h))
 	if name == "" && other == "" {
@@ -101,10 +110,16 @@ var one = []struct {
 	{"", "an ATIF trajectory (Harbor)", func(m members) bool { return strings.HasPrefix(m.text("schema_version"), "ATIF-") }},
 	{sweagent.NameMini, "", func(m members) bool { return strings.HasPrefix(m.text("trajectory_format"), "mini-swe-agent") }},
 	{sweagent.Name, "", func(m members) bool { return m.has("trajectory", "history") }},
-	{"", "an OTLP trace export", func(m members) bool { return m.has("resourceSpans") }},
-	{"", "a span tree (TRAIL)", func(m members) bool { return m.has("trace_id", "spans") }},
-	{"", "a span list", func(m members) bool { return m.has("spans") && !m.has("type") }},
-	{"", "an OpenAI Agents SDK trace export", func(m members) bool { return m.has("traces") }},
+	{otel.NameOTLP, "", func(m members) bool { return m.has("resourceSpans") }},
+	{otel.NameTRAIL, "", func(m members) bool {
+		return m.has("trace_id", "spans") && strings.Contains(m["spans"], `"span_name"`)
+	}},
+	{otel.NameSpans, "", func(m members) bool {
+		return strings.HasPrefix(m["spans"], "[") && !m.has("type") && strings.Contains(m["spans"], `"span_id"`) || m.has("trace_id", "span_id") || m.has("context", "attributes", "parent_id")
+	}},
+	{otel.NameAgents, "", func(m members) bool {
+		return strings.Contains(m["traces"], `"trace.span"`) || strings.Contains(m["traces"], `"object"`)
+	}},
 	{"", "a Langfuse export", func(m members) bool { return m.has("trace", "observations") }},
 	{"", "a LangSmith export", func(m members) bool { return strings.HasPrefix(m["post"], "[") || strings.HasPrefix(m["patch"], "[") }},
 	{"", "an Inspect log", func(m members) bool { return m.has("eval", "version", "status") }},
@@ -243,7 +258,7 @@ func array(sc *recording.Scanner) (name, other string) {
 		case m.has("conversations", "episode"):
 			other = "a Harbor SFT export"
 		case m.has("trace_id", "span_id"):
-			other = "a span list"
+			name = otel.NameSpans
 		case m.has("action") || m.has("observation"):
 			other = "an OpenHands trajectory"
 		case m.has("role"):

@@ -16,6 +16,7 @@ import (
 	"vise/replay/format/codex"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
+	"vise/replay/format/otel"
 	"vise/replay/format/recording"
 	"vise/replay/format/sweagent"
 	"vise/replay/format/tau"
@@ -50,6 +51,10 @@ var readers = []reader{
 	{codex.Name, func(f *os.File, path string, rec *recording.Recorder) error { return codex.Read(f, path, rec) }},
 	{openai.NameChat, func(f *os.File, path string, rec *recording.Recorder) error { return openai.Read(f, path, rec) }},
 	{openai.NameResponses, func(f *os.File, path string, rec *recording.Recorder) error { return openai.Read(f, path, rec) }},
+	{otel.NameOTLP, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadOTLP(f, path, rec) }},
+	{otel.NameSpans, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadSpans(f, path, rec) }},
+	{otel.NameTRAIL, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadTRAIL(f, path, rec) }},
+	{otel.NameAgents, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadAgents(f, path, rec) }},
 	{sweagent.Name, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
 	{sweagent.NameMini, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},

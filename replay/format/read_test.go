@@ -83,7 +83,7 @@ func TestDetect(t *testing.T) {
 		{`{"a":1}` + "\n" + `{"b":2}` + "\n" + `{"c":3}`, "recognised 0 of 3"},
 		{"PK\x03\x04rest", "Inspect"},
 		{"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
-		{`{"resourceSpans":[]}`, "OTLP"},
+		{`{"resourceSpans":[]}`, "recognised 0 of 1"},
 		{`{"schema_version":"ATIF-1.0","steps":[]}`, "ATIF"},
 		{`{"sessionId":"x","projectHash":"y","messages":[]}`, "Gemini"},
 	} {
