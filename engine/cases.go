@@ -32,13 +32,20 @@ func replayInput(tx *store.Tx, s trace.Session, turn int) (*evidence.Input, erro
 	if len(in.Turns) == 0 {
 		return nil, nil
 	}
-	raw, err := json.Marshal(in.Turns)
-	if err != nil {
+	if in.Digest, err = digest(in.Turns); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(raw)
-	in.Digest = hex.EncodeToString(sum[:])
 	return in, nil
+}
+
+// digest identifies inputs: cases with equal digests are one case.
+func digest(turns []string) (string, error) {
+	raw, err := json.Marshal(turns)
+	if err != nil {
+		return "", fmt.Errorf("digest of inputs: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), nil
 }
 
 // inputs are the user's inputs up to and including a turn.
@@ -111,6 +118,9 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 			}
 		}
 		if err := tx.PutCase(c); err != nil {
+			return err
+		}
+		if _, err := withdraw(tx, func(o Offer) bool { return o.SessionID == session || o.Digest == input.Digest }); err != nil {
 			return err
 		}
 		return tx.Emit(event.Event{Type: event.CaseProtected, SessionID: session, TurnIndex: event.Turn(turn), CaseID: c.ID,

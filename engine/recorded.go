@@ -57,6 +57,9 @@ func (h *Harness) ReplayRecorded(ctx context.Context, s trace.Session) error {
 			return fail(fmt.Errorf("turn %d was not scored within settle.barrier_timeout (%s)", t.Index, h.cfg.Settle.BarrierTimeout))
 		}
 	}
+	if err := h.store.Update(ctx, func(tx *store.Tx) error { return h.offer(tx, s) }); err != nil {
+		return fail(err)
+	}
 	return nil
 }
 

@@ -18,7 +18,7 @@ const attentionEach = 20
 
 // AttentionItem is one thing that waits for a person.
 type AttentionItem struct {
-	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, flagged, candidates.
+	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, flagged, win_offered, candidates.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Do says what a person can do about it.
@@ -52,7 +52,8 @@ func (p *attentionPane) SetSize(w, h int) { p.resize(w, h) }
 var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAcknowledged, event.RepairNoticeResolved, event.RepairFailed, event.RepairTimedOut,
 	event.RepairCompleted, event.RepairStarted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 	event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.ValidationVerdict,
-	event.StoreQuarantined, event.BudgetStopped, event.Recovery, event.ValidationRoundEnded}
+	event.StoreQuarantined, event.BudgetStopped, event.Recovery, event.ValidationRoundEnded,
+	event.WinOffered, event.CaseProtected, event.SessionRemoved}
 
 // Apply implements Pane.
 func (p *attentionPane) Apply(ctx *Context, c Change) tea.Cmd {
@@ -163,7 +164,7 @@ func (p *attentionPane) mark(kind string) (string, style.Role) {
 	switch kind {
 	case "incident", "dead_letter", "quarantine", "failed", "flagged":
 		return g.Fail, style.Bad
-	case "candidates":
+	case "candidates", "win_offered":
 		return g.Trial, style.Info
 	case "held":
 		return g.Held, style.Warn
@@ -212,6 +213,11 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 			}
 			return attended{"acknowledged " + tag(acked), nil}
 		}, true
+	case action.Protect:
+		if p.cursor >= len(p.items) || p.items[p.cursor].Kind != "win_offered" || ctx.Harness == nil {
+			return func() tea.Msg { return sayMsg{"no offer is selected", style.Dim} }, true
+		}
+		return protect(ctx, p.items[p.cursor].SessionID, p.items[p.cursor].TurnIndex), true
 	case action.Into:
 		if p.cursor >= len(p.items) {
 			return nil, true

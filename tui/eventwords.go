@@ -86,6 +86,10 @@ func eventWords(e event.Event) string {
 		return about(tag(e.RuleID), d.text("why"))
 	case event.Regression:
 		return count2(d.int("total"), "case") + ", " + d.int("replayed") + " replayed: " + d.int("regressed") + " regressed, " + d.int("improved") + " improved"
+	case event.WinOffered:
+		return about(place, d.text("why"))
+	case event.CaseShrunk:
+		return about(tag(e.CaseID), d.int("after")+" of "+count2(d.int("before"), "input"), count2(d.int("runs"), "run"), d.text("why"))
 	case event.NoiseMeasured:
 		return about(d.text("evaluated_by"), count2(d.int("turns"), "stored turn"), count2(d.int("cases"), "case"), "only inform "+d.text("inform_only"))
 	case event.ValidationRoundStarted:

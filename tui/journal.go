@@ -33,7 +33,7 @@ var topics = []topic{
 	{"repair", []event.Type{event.RepairStarted, event.RepairModelTurn, event.RepairToolCall, event.RepairCandidateAdded, event.RepairNoticeResolved,
 		event.RepairCompleted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 		event.RepairTimedOut, event.RepairFailed}},
-	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
+	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.CaseShrunk, event.WinOffered, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationVerdict, event.ValidationRoundEnded}},
 	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared}},
 	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.AgentExited, event.SessionRemoved}},

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"vise/engine"
 	"vise/engine/episode"
 	"vise/engine/event"
 	"vise/engine/notice"
@@ -59,7 +60,30 @@ func waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionI
 	if out, err = flagged(tx, out); err != nil {
 		return nil, err
 	}
+	if out, err = offered(tx, out); err != nil {
+		return nil, err
+	}
 	return undecided(tx, out)
+}
+
+// maxOffered is how many offers of wins are shown: they are no trouble.
+const maxOffered = 3
+
+// offered adds the sessions that are worth protecting.
+func offered(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	list, err := engine.Offers(tx)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range list[:min(len(list), maxOffered)] {
+		text := "session " + tag(o.SessionID) + " ended well after it had alerted"
+		if n := len(list) - maxOffered; n > 0 && o == list[maxOffered-1] {
+			text += fmt.Sprintf("; %d more: vise cases offers", n)
+		}
+		out = append(out, AttentionItem{Kind: "win_offered", SessionID: o.SessionID, TurnIndex: o.Turn, At: parsed(o.At), Text: text,
+			Do: "p protects it as a win; enter goes to it"})
+	}
+	return out, nil
 }
 
 // flagged adds the rules in force that evidence speaks against.

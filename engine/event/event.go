@@ -51,6 +51,8 @@ const (
 	TurnReplayed           Type = "turn_replayed"
 	CaseProtected          Type = "case_protected"
 	CaseRemoved            Type = "case_removed"
+	CaseShrunk             Type = "case_shrunk"
+	WinOffered             Type = "win_offered"
 	SessionRemoved         Type = "session_removed"
 	NoticeResumed          Type = "notice_resumed"
 	NoticeAcknowledged     Type = "notice_acknowledged"
@@ -71,7 +73,7 @@ var Journal = []Type{
 	ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
 	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed,
-	CaseProtected, CaseRemoved, SessionRemoved, NoticeResumed, NoticeAcknowledged, BudgetStopped,
+	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, NoticeResumed, NoticeAcknowledged, BudgetStopped,
 	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
 }
 

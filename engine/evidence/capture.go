@@ -1,6 +1,10 @@
 package evidence
 
-import "slices"
+import (
+	"bytes"
+	"maps"
+	"slices"
+)
 
 // Capture is what becomes of a case that is to be kept.
 type Capture struct {
@@ -16,16 +20,25 @@ type Capture struct {
 
 // Admit decides about a case (its id and time already set) given the stored ones
 // and their cap (0 = none). A second capture of a scenario is the first case; it
-// is completed when only the later capture can be replayed. When the cap is
+// is completed when only the later capture can be replayed, and its scores are
+// renewed when the same inputs were scored anew, such as by another evaluator. A case
+// that was made from another one by shrinking is not what a capture finds again. When the cap is
 // reached the oldest failure goes, one that cannot be replayed before one that
 // can; wins are never evicted.
 func Admit(stored []Case, c Case, limit int) Capture {
 	key := CaptureKey(c.SessionID, c.Signature, c.Kind)
 	for _, old := range stored {
-		if CaptureKey(old.SessionID, old.Signature, old.Kind) != key {
+		if CaptureKey(old.SessionID, old.Signature, old.Kind) != key || old.ShrunkFrom != "" {
 			continue
 		}
-		if old.Replayable() || !c.Replayable() {
+		switch {
+		case !c.Replayable():
+			return Capture{Case: old}
+		case old.Replayable() && !sameInput(old.Input, c.Input):
+			// Tests may rest on the inputs it has, and those came first: they are the
+			// shorter way to the failure.
+			return Capture{Case: old}
+		case old.Replayable() && maps.Equal(old.Baseline, c.Baseline) && maps.Equal(old.BaselineBy, c.BaselineBy):
 			return Capture{Case: old}
 		}
 		old.Input, old.Baseline, old.BaselineBy, old.TurnIndex = c.Input, c.Baseline, c.BaselineBy, c.TurnIndex
@@ -46,4 +59,9 @@ func Admit(stored []Case, c Case, limit int) Capture {
 		out.Evict = failures[0].ID
 	}
 	return out
+}
+
+// sameInput reports whether two inputs feed an agent the same.
+func sameInput(a, b *Input) bool {
+	return a.Digest == b.Digest && slices.Equal(a.Turns, b.Turns) && bytes.Equal(a.Raw, b.Raw)
 }

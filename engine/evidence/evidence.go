@@ -35,6 +35,8 @@ type Case struct {
 	// Input is nil when the case cannot be replayed.
 	Input *Input `json:"replay_input,omitempty"`
 	Notes string `json:"notes,omitempty"`
+	// ShrunkFrom is the case that this one was made from by leaving out inputs.
+	ShrunkFrom string `json:"shrunk_from,omitempty"`
 }
 
 // Comparable reports whether a replay's score on a metric, given by an evaluator of

@@ -8,13 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vise/engine"
 	"vise/engine/evidence"
 	"vise/store"
 )
 
 func (a *app) casesCmd() *cobra.Command {
 	c := &cobra.Command{Use: "cases", Short: "Captured failures and protected wins"}
-	c.AddCommand(a.casesLs(), a.casesShow(), a.casesProtect(), a.casesRm())
+	c.AddCommand(a.casesLs(), a.casesShow(), a.casesProtect(), a.casesOffers(), a.casesShrink(), a.casesRm())
 	return c
 }
 
@@ -105,6 +106,9 @@ func (a *app) casesShow() *cobra.Command {
 			a.out.printf("%s  %s  session %s turn %d", k.ID, k.Kind, show(k.SessionID, 128), k.TurnIndex)
 			a.out.printf("signature  %s", show(strings.Join(k.Signature, " "), 400))
 			a.out.printf("baseline   %s", numbers(k.Baseline, "%.2f"))
+			if k.ShrunkFrom != "" {
+				a.out.printf("shrunk     from %s", k.ShrunkFrom)
+			}
 			if k.Notes != "" {
 				a.out.printf("notes      %s", show(k.Notes, 400))
 			}
@@ -148,6 +152,85 @@ func (a *app) casesProtect() *cobra.Command {
 			})
 		},
 	}
+}
+
+func (a *app) casesOffers() *cobra.Command {
+	var dismiss string
+	c := &cobra.Command{
+		Use: "offers", Short: "List sessions that are worth protecting as wins", Args: cobra.NoArgs,
+		Long: "A session is offered when it ended without a notice although it, or an earlier run of the same inputs, had\n" +
+			"alerted before. vise cases protect SESSION accepts the offer, --dismiss SESSION declines it.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if dismiss != "" {
+				return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+					if err := h.DismissOffer(cmd.Context(), dismiss); err != nil {
+						return err
+					}
+					a.done("dismissed", dismiss)
+					return nil
+				})
+			}
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var list []engine.Offer
+			if err := s.View(func(tx *store.Tx) (err error) {
+				list, err = engine.Offers(tx)
+				return err
+			}); err != nil {
+				return err
+			}
+			return a.list("vise.offer/1", len(list), func(i int) any { return list[i] }, "no offers; a session that alerted before and ends well becomes one",
+				[]string{"SESSION", "TURN", "AT", "WHY"}, func(i int) []string {
+					return []string{show(list[i].SessionID, 60), strconv.Itoa(list[i].Turn), list[i].At, show(list[i].Why, 120)}
+				})
+		},
+	}
+	c.Flags().StringVar(&dismiss, "dismiss", "", "take this session off the offers")
+	return c
+}
+
+func (a *app) casesShrink() *cobra.Command {
+	runs := 0
+	c := &cobra.Command{
+		Use: "shrink CASE", Short: "Find the fewest inputs with which a captured failure still fails", Args: cobra.ExactArgs(1),
+		Long: "Leave out inputs of a failing case, run the rest through your agent and keep what still fails (delta debugging).\n" +
+			"A smaller set counts only when it fails twice. The smaller case is stored beside the original: replays of it are\n" +
+			"cheaper and show the cause more plainly.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if runs < 2 || runs > 1000 {
+				return usagef("cases shrink: --runs %d: give a number from 2 to 1000", runs)
+			}
+			ctx := cmd.Context()
+			return a.withHarness(ctx, needs{agent: true}, func(h *harness) error {
+				r, err := h.ShrinkCase(ctx, args[0], runs, func(kept int, fails bool) {
+					if !a.json {
+						a.out.printf("%s: %s", counted(kept, "input"), map[bool]string{true: "still fails", false: "does not fail"}[fails])
+					}
+				})
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.out.object("vise.shrink/1", r)
+				}
+				if r.Case == "" {
+					a.out.printf("%s stays as it is: %s (%s)", r.From, r.Why, counted(r.Runs, "run"))
+					return a.out.err
+				}
+				least := "; fewer may do, --runs N looks further"
+				if r.Minimal {
+					least = "; every one of them is needed"
+				}
+				a.out.printf("%s: %d of %d inputs still fail%s (%s)", r.Case, r.After, r.Before, least, counted(r.Runs, "run"))
+				return a.out.err
+			})
+		},
+	}
+	c.Flags().IntVar(&runs, "runs", 40, "at most N agent runs")
+	return c
 }
 
 func (a *app) casesRm() *cobra.Command {

@@ -132,6 +132,10 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s · %s", e.RuleID, words("why"))
 	case event.Regression:
 		return fmt.Sprintf("%s, %s replayed · %s regressed, %s improved", counted(d["total"], "case"), text("replayed"), text("regressed"), text("improved"))
+	case event.WinOffered:
+		return fmt.Sprintf("%s · %s; vise cases protect %s", turn, words("why"), e.SessionID)
+	case event.CaseShrunk:
+		return fmt.Sprintf("%s · %s of %s inputs after %s", e.CaseID, text("after"), text("before"), counted(d["runs"], "run"))
 	case event.NoiseMeasured:
 		return fmt.Sprintf("%s on %s, %s · may only inform: %s", words("evaluated_by"), counted(d["turns"], "stored turn"), counted(d["cases"], "case"), text("inform_only"))
 	case event.ValidationRoundStarted:
