@@ -10,7 +10,8 @@ import (
 type ProcessRecord struct {
 	PID       int       `json:"pid"`
 	PGID      int       `json:"pgid"`
-	StartTime uint64    `json:"start_time"` // clock ticks after boot
+	StartTime uint64    `json:"start_time"`     // clock ticks after boot
+	Mark      string    `json:"mark,omitempty"` // in the environment of its descendants
 	Command   string    `json:"command"`
 	Started   time.Time `json:"started,omitzero"`
 	RunID     string    `json:"run_id,omitempty"`

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Reserved are variables of vise that are no settings: seed and session id of an agent run,
+// Reserved are variables of vise that are no settings: seed and session id of an agent run, the mark of what we start,
 // the folders of test data, the packet of a patch attempt, and reduced motion.
-var Reserved = []string{"VISE_RUN_SEED", "VISE_SESSION_ID", "VISE_VECTORS", "VISE_CORPORA", "VISE_PACKET", "VISE_MOTION"}
+var Reserved = []string{"VISE_RUN_SEED", "VISE_PROCESS", "VISE_SESSION_ID", "VISE_VECTORS", "VISE_CORPORA", "VISE_PACKET", "VISE_MOTION"}
 
 // environment variables by name; where one is listed twice the last wins, as in os/exec.
 func variables(environ []string) map[string]string {

@@ -40,6 +40,7 @@ type order struct {
 	Proxy     bool     // listen for the proxy, too
 	ProxyPort int      // without a namespace it listens outside already
 	HoldPorts bool     // by Landlock
+	Filter    bool     // of system calls
 	Ports     []uint16 // which are then allowed
 }
 
@@ -137,6 +138,11 @@ func confine(o order) error {
 	}
 	if o.ABI > 0 {
 		if err := holdFiles(o); err != nil {
+			return err
+		}
+	}
+	if o.Filter {
+		if err := filterCalls(socketFilter(!o.Namespace)); err != nil {
 			return err
 		}
 	}

@@ -52,6 +52,8 @@ func newBox(spec Spec, program *exec.Cmd) (*box, Held, error) {
 		Path: program.Path, Argv: program.Args, Env: program.Env, Parent: os.Getpid(), ABI: abi, Write: realAll(s.Write), Hidden: s.hidden(),
 	}}
 	b.held = Held{Files: abi > 0, Network: NetworkOpen, Landlock: abi}
+	// A filter of socket families holds what Landlock learned with version 9 only.
+	b.order.Filter = !s.Network.Open && abi < 9 && filterArch != 0
 	if abi == 0 {
 		b.miss("the kernel has no Landlock (5.13 or later, and among its security modules), so files are not held")
 	} else {
@@ -60,7 +62,7 @@ func newBox(spec Spec, program *exec.Cmd) (*box, Held, error) {
 			what  string
 		}{{3, "files outside can be emptied"}, {6, "other programs of the user can be signalled"},
 			{9, "sockets of other programs can be reached by their path"}} {
-			if abi < m.below {
+			if abi < m.below && !(m.below == 9 && b.order.Filter) {
 				b.miss(fmt.Sprintf("%s (Landlock %d; it takes %d)", m.what, abi, m.below))
 			}
 		}
@@ -147,7 +149,7 @@ func (b *box) withoutNamespace(why error) {
 	if b.order.ABI >= 4 {
 		b.held.Network, b.order.HoldPorts = NetworkPorts, true
 		b.miss("TCP reaches the allowed ports of every host")
-		if b.order.ABI < 10 {
+		if b.order.ABI < 10 && !b.order.Filter {
 			b.miss("UDP and MPTCP are open")
 		}
 	}

@@ -14,8 +14,8 @@ type Exit struct {
 	Code int
 	// Signal is the name of the signal that ended it, as "killed"; empty otherwise.
 	Signal string
-	// Leftover are pids of detached descendants that still held a pipe of ours
-	// and were killed.
+	// Leftover are pids of detached descendants that were found, by our mark in
+	// their environment or by a pipe of ours, and killed.
 	Leftover []int
 	// Err is set when the end itself could not be observed.
 	Err error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"syscall"
 )
 
@@ -13,10 +14,8 @@ import (
 // other ends it holds.
 func (p *Process) launch(ctx context.Context) (in, out, errs pipe, err error) {
 	program := exec.Command(p.spec.Command[0], p.spec.Command[1:]...)
-	program.Dir, program.Env = p.spec.Dir, p.spec.Env
-	if program.Env == nil {
-		program.Env = []string{} // a nil list would inherit ours
-	}
+	program.Dir = p.spec.Dir
+	program.Env = append(slices.Clone(p.spec.Env), MarkVariable+"="+p.record.Mark) // never nil, which would inherit ours
 	if p.spec.Sandbox != nil {
 		if program.Err != nil {
 			return in, out, errs, fmt.Errorf("start %s: %w", p.spec.Name, program.Err)

@@ -87,6 +87,17 @@ func try(verb, arg string) (string, error) {
 			c.Close()
 		}
 		return "", err
+	case "family":
+		var n int
+		fmt.Sscan(arg, &n)
+		fd, err := unix.Socket(n, unix.SOCK_STREAM, 0)
+		if n == unix.AF_NETLINK {
+			fd, err = unix.Socket(n, unix.SOCK_RAW, unix.NETLINK_ROUTE)
+		}
+		if err == nil {
+			unix.Close(fd)
+		}
+		return "", err
 	case "listen":
 		var plain net.ListenConfig
 		plain.SetMultipathTCP(false) // which Landlock does not know

@@ -40,7 +40,7 @@ type Spec struct {
 	Command []string
 	// Dir is the working directory; empty means ours.
 	Dir string
-	// Env is the whole environment: nothing is inherited.
+	// Env is the whole environment but for MarkVariable: nothing is inherited.
 	Env []string
 	// Stdin is copied to the program; nil gives a pipe (Process.Stdin).
 	Stdin io.Reader
@@ -102,14 +102,14 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		spec.MaxLog = DefaultMaxLog
 	}
 	p := &Process{spec: spec, stop: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
-		log: &boundedLog{to: spec.Stderr, left: spec.MaxLog}, held: None("none was asked for")}
+		log: &boundedLog{to: spec.Stderr, left: spec.MaxLog}, held: None("none was asked for"), record: Record{Mark: newMark()}}
 	in, out, errs, err := p.launch(ctx)
 	if err != nil {
 		return nil, err
 	}
 	pid := p.cmd.Process.Pid
 	ticks, _ := startTime(pid) // 0 when the system cannot tell: Reap then leaves it alone
-	p.record = Record{Name: spec.Name, PID: pid, PGID: pid, StartTime: ticks,
+	p.record = Record{Name: spec.Name, PID: pid, PGID: pid, StartTime: ticks, Mark: p.record.Mark,
 		Command: bounded(strings.Join(spec.Command, " "), 500), Started: time.Now()}
 	p.stdin = in.w
 	p.stdout = newPipeReader(out.r)
@@ -153,10 +153,11 @@ func (p *Process) own(ctx context.Context, stderr *pipeReader, copies *sync.Wait
 	}
 	exit := exitOf(p.cmd, err)
 	p.stdin.Close()
+	exit.Leftover = killMarked(p.record.Mark)
 	// Grandchildren outside the group that hold a pipe of ours are of our
-	// making and would keep it open for ever.
+	// making, even without the mark, and would keep it open for ever.
 	if !p.stdout.settle(p.spec.Drain, patience) || !stderr.settle(p.spec.Drain, patience) {
-		exit.Leftover = killHolders(p.stdout.inode, stderr.inode)
+		exit.Leftover = append(exit.Leftover, killHolders(p.stdout.inode, stderr.inode)...)
 	}
 	p.stdout.Close()
 	stderr.Close()

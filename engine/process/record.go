@@ -1,8 +1,10 @@
 package process
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -15,9 +17,12 @@ type Record struct {
 	PGID int    `json:"pgid"`
 	// StartTime is the kernel's: clock ticks since boot on Linux, microseconds
 	// since 1970 on Darwin; 0 = unknown.
-	StartTime uint64    `json:"start_time"`
-	Command   string    `json:"command"`
-	Started   time.Time `json:"started"`
+	StartTime uint64 `json:"start_time"`
+	// Mark is the value of MarkVariable in the environment of the program and of
+	// whatever it starts: it finds those that left the group.
+	Mark    string    `json:"mark"`
+	Command string    `json:"command"`
+	Started time.Time `json:"started"`
 }
 
 // Alive reports whether the very process of the record still runs (an ended
@@ -27,19 +32,30 @@ func (r Record) Alive() bool {
 	return ok && r.StartTime != 0 && t == r.StartTime
 }
 
+// MarkVariable is set to a random value of its own for every program we start.
+const MarkVariable = "VISE_PROCESS"
+
+// newMark is 128 random bits: nobody else's environment holds them.
+func newMark() string { return rand.Text() }
+
 // Reap kills the group of the record if its leader is still the very process
-// that was recorded, and reports whether it did. A number that belongs to
-// another process by now is left alone, and so is one that has ended. The
+// that was recorded, and, on Linux, every process that carries its mark,
+// whatever became of the leader. It returns the pids it killed, the leader for
+// its group. A number that belongs to another process by now is left alone. The
 // error names the pid.
-func Reap(r Record) (killed bool, err error) {
-	if r.PID <= 1 || r.PGID <= 1 || !r.Alive() {
-		return false, nil
-	}
-	if err := killGroup(r.PGID, syscall.SIGKILL); err != nil {
-		if errors.Is(err, syscall.ESRCH) {
-			return false, nil // it ended between the two looks
+func Reap(r Record) (killed []int, err error) {
+	if r.PID > 1 && r.PGID > 1 && r.Alive() {
+		switch err := killGroup(r.PGID, syscall.SIGKILL); {
+		case err == nil:
+			killed = append(killed, r.PID)
+		case !errors.Is(err, syscall.ESRCH): // else it ended between the two looks
+			return nil, fmt.Errorf("reap process %d (%s): %w", r.PID, r.Name, err)
 		}
-		return false, fmt.Errorf("reap process %d (%s): %w", r.PID, r.Name, err)
 	}
-	return true, nil
+	for _, pid := range killMarked(r.Mark) {
+		if !slices.Contains(killed, pid) {
+			killed = append(killed, pid)
+		}
+	}
+	return killed, nil
 }

@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"vise/engine/guard"
 	"vise/engine/process"
 )
@@ -243,6 +245,19 @@ func TestSandboxNetwork(t *testing.T) {
 	if n, _, err := udp.ReadFrom(make([]byte, 10)); err == nil {
 		t.Errorf("a datagram of %d bytes came out", n)
 	}
+	path := filepath.Join(t.TempDir(), "s")
+	serve(t, "unix", path, "path")
+	check(t, ask, []wants{
+		{"unix " + path, false}, // by Landlock or by the filter
+		{fmt.Sprintf("family %d", unix.AF_NETLINK), true},
+		{fmt.Sprintf("family %d", unix.AF_INET6), true},
+	})
+	if p.Held().Landlock < 9 { // then it is the filter
+		check(t, ask, []wants{{fmt.Sprintf("family %d", unix.AF_VSOCK), false}})
+	}
+	if strings.Contains(p.Held().Detail(), "by their path") {
+		t.Errorf("held, and told to be missing: %s", p.Held().Detail())
+	}
 	for _, line := range []string{"status CapEff", "status CapBnd"} {
 		if got := ask(line); got != "ok 0000000000000000" {
 			t.Errorf("%s: %s", line, got)
@@ -356,7 +371,10 @@ func TestSandboxWithoutNamespaces(t *testing.T) {
 		t.Errorf("our service: %s", got)
 	}
 	if h.Network == process.NetworkPorts {
-		check(t, ask, []wants{{"tcp " + other, false}, {"listen 127.0.0.1:0", false}})
+		check(t, ask, []wants{{"tcp " + other, false}, {"listen 127.0.0.1:0", false}, {"mptcp " + other, false}, {"udp " + other, false}})
+		if strings.Contains(h.Detail(), "UDP and MPTCP") {
+			t.Errorf("held, and told to be missing: %s", h.Detail())
+		}
 		if h.String() != "sandbox fs+ports" {
 			t.Errorf("badge %q", h)
 		}

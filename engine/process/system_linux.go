@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -53,6 +54,67 @@ func startTime(pid int) (uint64, bool) {
 	return t, err == nil
 }
 
+// markRounds bounds the search for marked processes: one that forks while it is
+// looked for is found in the next round.
+const markRounds = 5
+
+// killMarked kills every process whose environment holds the mark and returns
+// their pids. An environment is what it was when the program was started, so one
+// that removes the mark from its own is found all the same, and one that starts
+// another program without it is not.
+func killMarked(mark string) []int {
+	if mark == "" {
+		return nil
+	}
+	want := []byte("\x00" + MarkVariable + "=" + mark + "\x00")
+	var killed []int
+	for range markRounds {
+		found := false
+		for _, pid := range allProcesses() {
+			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			if err != nil || !bytes.Contains(append([]byte{0}, b...), want) {
+				continue
+			}
+			if killExactly(pid, want) && !slices.Contains(killed, pid) {
+				killed, found = append(killed, pid), true
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	return killed
+}
+
+// killExactly kills a process if it still is the one with the mark once it is
+// held by a descriptor: its number may have gone to another since.
+func killExactly(pid int, want []byte) bool {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && bytes.Contains(append([]byte{0}, b...), want) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
+}
+
+// allProcesses are the pids there are, but for ours and that of init.
+func allProcesses() []int {
+	d, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	var out []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && pid > 1 && pid != os.Getpid() {
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
 // killHolders kills processes that hold a pipe with one of the inodes and
 // returns their pids. Ourselves and our direct children are spared: a child
 // between fork and exec holds every descriptor for a moment, and the one
@@ -64,14 +126,12 @@ func killHolders(inodes ...uint64) []int {
 			want[fmt.Sprintf("pipe:[%d]", n)] = true
 		}
 	}
-	dirs, err := os.ReadDir("/proc")
-	if err != nil || len(want) == 0 {
+	if len(want) == 0 {
 		return nil
 	}
 	var killed []int
-	for _, d := range dirs {
-		pid, err := strconv.Atoi(d.Name())
-		if err != nil || pid <= 1 || pid == os.Getpid() || parentOf(pid) == os.Getpid() || !holds(pid, want) {
+	for _, pid := range allProcesses() {
+		if parentOf(pid) == os.Getpid() || !holds(pid, want) {
 			continue
 		}
 		if syscall.Kill(pid, syscall.SIGKILL) == nil {

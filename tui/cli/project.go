@@ -271,7 +271,7 @@ func (a *app) secretFiles(cfg *config.Config) []string {
 
 func recordProcess(ctx context.Context, st *store.Store, runID string, rec process.Record, gone bool) error {
 	return st.Update(ctx, func(tx *store.Tx) error {
-		p := store.ProcessRecord{PID: rec.PID, PGID: rec.PGID, StartTime: rec.StartTime, Command: rec.Command, Started: rec.Started, RunID: runID}
+		p := store.ProcessRecord{PID: rec.PID, PGID: rec.PGID, StartTime: rec.StartTime, Mark: rec.Mark, Command: rec.Command, Started: rec.Started, RunID: runID}
 		if gone {
 			return tx.DeleteProcess(p)
 		}
@@ -290,14 +290,14 @@ func (a *app) reap(ctx context.Context, st *store.Store) {
 		return
 	}
 	for _, p := range left {
-		rec := process.Record{PID: p.PID, PGID: p.PGID, StartTime: p.StartTime, Command: p.Command, Started: p.Started}
+		rec := process.Record{PID: p.PID, PGID: p.PGID, StartTime: p.StartTime, Mark: p.Mark, Command: p.Command, Started: p.Started}
 		killed, err := process.Reap(rec)
 		if err != nil {
 			a.log.Warn("reap a leftover agent", "pid", p.PID, "err", err)
 			continue
 		}
-		if killed {
-			a.note("ended a leftover agent process of an earlier run: pid %d (%s)", p.PID, show(p.Command, 80))
+		if len(killed) > 0 {
+			a.note("ended what an earlier run left behind: pid %s (%s)", strings.Trim(fmt.Sprint(killed), "[]"), show(p.Command, 80))
 		}
 		if err := st.Update(ctx, func(tx *store.Tx) error { return tx.DeleteProcess(p) }); err != nil {
 			a.log.Warn("forget a leftover agent", "pid", p.PID, "err", err)

@@ -9,12 +9,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
 )
@@ -257,13 +259,39 @@ func (s *Screen) Exit() int {
 	return -1
 }
 
+// settings are what a terminal does by itself.
+func settings(t testing.TB, tty *os.File) *term.State {
+	t.Helper()
+	state, err := term.GetState(tty.Fd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// fresh are the settings of a terminal that nobody has used.
+func fresh(t testing.TB) *term.State {
+	t.Helper()
+	ours, theirs, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	defer theirs.Close()
+	return settings(t, ours)
+}
+
 // Modes a program may switch on and must switch off again: alternate screen, the
 // mouse, focus reports, bracketed paste, the report of colour schemes.
 var modes = []string{"?1049", "?1000", "?1002", "?1003", "?1006", "?1004", "?2004", "?2031", "?2026", "?2027"}
 
-// Restored checks that every mode that was switched on is off, and the cursor visible.
+// Restored checks that every mode that was switched on is off, the cursor visible,
+// and the terminal's own settings (echo, whole lines, signals) those of a fresh one.
 func (s *Screen) Restored() {
 	s.t.Helper()
+	if was, is := fresh(s.t), settings(s.t, s.tty); !reflect.DeepEqual(was, is) {
+		s.t.Errorf("the terminal is left in another mode: %+v instead of %+v", is, was)
+	}
 	raw := s.Raw()
 	for _, m := range modes {
 		on, off := lastMode(raw, m, 'h'), lastMode(raw, m, 'l')
