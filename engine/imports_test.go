@@ -28,6 +28,7 @@ var arrows = []struct {
 	{"engine/model/", append([]string{"engine/process", "store", "engine/model/"}, leaves...)},
 	{"engine/repair", append([]string{"engine/process", "store", "engine/model/"}, leaves...)},
 	{"engine/validate", append([]string{"engine/process", "store"}, leaves...)},
+	{"engine/export", append([]string{"store"}, leaves...)},
 	{"engine/score/local", append([]string{"engine/process", "store"}, leaves...)},
 	{"engine/score/calibrate", nil},
 	{"engine/score/judge", append([]string{"engine/model/"}, leaves...)},

@@ -66,11 +66,10 @@ func cross(c *Config, where func(key string) Problem, ps *problems) {
 		set    bool
 		reason string
 	}{
-		{"export.otlp_endpoint", c.Export.OTLPEndpoint != "", "no exporter is built in so far, nothing would be sent"},
 		{"agent.egress", len(c.Agent.Egress) > 0 && c.Agent.Sandbox == "off", "nothing holds the agent to these hosts while agent.sandbox is off"},
 		{"agent.home", len(c.Agent.Home) > 0 && c.Agent.Sandbox == "off", "without a sandbox the agent has your whole home folder"},
 		{"validate.parallel", c.Validate.Parallel > 1, "replays run one after the other so far"},
-		{"repair.trace", c.Repair.Trace, "no exporter is built in so far"},
+		{"repair.trace", c.Repair.Trace && c.Export.OTLPEndpoint == "", "there is nowhere to send the traces; set export.otlp_endpoint too"},
 	} {
 		if u.set {
 			complain(u.key, "is refused: %s", u.reason)

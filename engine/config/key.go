@@ -66,7 +66,7 @@ var settings = []setting{
 	{"repair.max_tokens", "HARNESS_REPAIR_MAX_TOKENS", whole(func(c *Config) *int { return &c.Repair.MaxTokens }, 1, 10_000_000), "output tokens of one episode"},
 	{"repair.temperature", "HARNESS_REPAIR_TEMPERATURE", maybeNumber(func(c *Config) **float64 { return &c.Repair.Temperature }, 0, 2), "sampling temperature"},
 	{"repair.reasoning_effort", "HARNESS_REPAIR_REASONING_EFFORT", choice(func(c *Config) *string { return &c.Repair.ReasoningEffort }, "none", "minimal", "low", "medium", "high", "xhigh"), "sent only where the provider supports it"},
-	{"repair.trace", "HARNESS_TRACE_REPAIR_AGENT", truth(func(c *Config) *bool { return &c.Repair.Trace }), "trace the repair agent too"},
+	{"repair.trace", "HARNESS_TRACE_REPAIR_AGENT", truth(func(c *Config) *bool { return &c.Repair.Trace }), "export a trace of every repair too"},
 	{"repair.domain_policy", "HARNESS_DOMAIN_POLICY", text(func(c *Config) *string { return &c.Repair.DomainPolicy }, "a text", long), "policy of your domain, told to the repair agent"},
 	{"repair.hold", "", maybeTruth(func(c *Config) **bool { return &c.Repair.Hold }), "wait at the first step; unset: in the workbench only"},
 	{"repair.max_attempts", "", whole(func(c *Config) *int { return &c.Repair.MaxAttempts }, 1, 1000), "failed attempts of an episode until it is put aside; those that you cancel do not count"},
@@ -145,7 +145,7 @@ var settings = []setting{
 	{"redact.keys", "", truth(func(c *Config) *bool { return &c.Redact.Keys }), "mask values of credential-like keys"},
 	{"redact.values", "", truth(func(c *Config) *bool { return &c.Redact.Values }), "mask values that look like credentials"},
 	{"redact.extra", "", words(func(c *Config) *[]string { return &c.Redact.Extra }, "a list of regular expressions (RE2)", regular), "mask these too"},
-	{"export.otlp_endpoint", "", text(func(c *Config) *string { return &c.Export.OTLPEndpoint }, "an address, such as \"http://127.0.0.1:4318\"", optional(address)), "off by default"},
+	{"export.otlp_endpoint", "", text(func(c *Config) *string { return &c.Export.OTLPEndpoint }, "an address, such as \"http://127.0.0.1:4318\"", optional(address)), "receiver of the traces of live turns with their scores (OTLP/HTTP, protobuf); unset: nothing leaves"},
 
 	{"patch.policy", "", text(func(c *Config) *string { return &c.Patch.Policy }, "a file", nonEmpty), ""},
 	{"patch.max_attempts", "", whole(func(c *Config) *int { return &c.Patch.MaxAttempts }, 1, 100), "proofs: 2 is the original one plus one repair"},

@@ -83,6 +83,9 @@ const (
 	RepairDelta  Type = "repair_delta"  // Data: a Delta of streamed text, reasoning or arguments
 	StepWaiting  Type = "step_waiting"  // the stepper holds a checkpoint
 	TurnScored   Type = "turn_scored"   // a turn's report is stored; most raise no journal event
+	// ExportFailed: traces could not be exported. Data: sent, dropped, failed, error;
+	// at the first failure, and at the end when anything was lost.
+	ExportFailed Type = "export_failed"
 	// ValidationProgress: Data["cases"], the ids of the cases that are going to be
 	// replayed; or with CaseID what the replay of that case brought (baseline,
 	// scores, deltas, read, error). What is decided from it comes in the journal.
@@ -113,7 +116,7 @@ func Turn(i int) *int { return &i }
 // Ephemeral reports whether the event exists on the bus only.
 func (e Event) Ephemeral() bool {
 	switch e.Type {
-	case SpanProgress, RepairDelta, StepWaiting, TurnScored, ValidationProgress:
+	case SpanProgress, RepairDelta, StepWaiting, TurnScored, ExportFailed, ValidationProgress:
 		return true
 	}
 	return false

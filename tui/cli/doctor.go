@@ -75,6 +75,9 @@ func (a *app) examine(ctx context.Context, cfg *config.Config, ask bool) []check
 	checks = append(checks, a.examineAgent(ctx, cfg)...)
 	checks = append(checks, a.examineModel(ctx, cfg, ask))
 	checks = append(checks, a.examineEvaluators(ctx, cfg, ask)...)
+	if cfg.Export.OTLPEndpoint != "" {
+		checks = append(checks, a.examineExport(ctx, cfg))
+	}
 	if cfg.Agent.Workspace == "copy" {
 		from := cfg.Path(cfg.Agent.WorkspaceFrom)
 		if info, err := os.Stat(from); err != nil || !info.IsDir() {

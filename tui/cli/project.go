@@ -159,6 +159,11 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		}
 		defer func() { err = errors.Join(err, h.narrator.stop()) }()
 	}
+	stopExport, err := a.startExport(cfg, st, bus)
+	if err != nil {
+		return err
+	}
+	defer stopExport()
 	a.reap(ctx, st)
 	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log, Artifacts: cfg.Path(cfg.Store.Path)}
 	if o.Verifier, err = a.newVerifier(cfg); err != nil {
