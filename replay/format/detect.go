@@ -10,6 +10,7 @@ import (
 
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
+	"vise/replay/format/gemini"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/otel"
@@ -124,7 +125,9 @@ var one = []struct {
 	{"", "a LangSmith export", func(m members) bool { return strings.HasPrefix(m["post"], "[") || strings.HasPrefix(m["patch"], "[") }},
 	{"", "an Inspect log", func(m members) bool { return m.has("eval", "version", "status") }},
 	{"", "a Who&When annotation", func(m members) bool { return m.has("mistake_agent", "history") }},
-	{"", "a Gemini CLI session", func(m members) bool { return m.has("sessionId") && (m.has("messages") || m.has("projectHash")) }},
+	{gemini.Name, "", func(m members) bool {
+		return m.has("sessionId") && (m.has("messages") || m.has("projectHash")) || strings.HasPrefix(m["history"], "[") && strings.Contains(m["history"], `"parts"`)
+	}},
 	{"", "an AgentDojo-style run", func(m members) bool { return m.has("run_id", "messages", "evaluation") }},
 	{"", "an OpenHands trajectory", func(m members) bool {
 		return m.has("history") && (m.has("instance_id") || m.has("issue") || m.has("question_id"))

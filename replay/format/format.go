@@ -14,6 +14,7 @@ import (
 
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
+	"vise/replay/format/gemini"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/otel"
@@ -57,6 +58,7 @@ var readers = []reader{
 	{otel.NameAgents, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadAgents(f, path, rec) }},
 	{sweagent.Name, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
 	{sweagent.NameMini, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
+	{gemini.Name, func(f *os.File, path string, rec *recording.Recorder) error { return gemini.Read(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 }

@@ -85,7 +85,6 @@ func TestDetect(t *testing.T) {
 		{"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
 		{`{"resourceSpans":[]}`, "recognised 0 of 1"},
 		{`{"schema_version":"ATIF-1.0","steps":[]}`, "ATIF"},
-		{`{"sessionId":"x","projectHash":"y","messages":[]}`, "Gemini"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {

@@ -119,10 +119,10 @@ func (c *Content) part(raw json.RawMessage) (text, thought string) {
 		for _, s := range p.Summary {
 			parts = append(parts, s.Text)
 		}
-		if s := joined(parts); s != "" {
+		if s := Join(parts...); s != "" {
 			return "", s
 		}
-		return "", joined([]string{string(p.Text), inner(p.Content)})
+		return "", Join(string(p.Text), inner(p.Content))
 	case "tool_use", "tool_call":
 		args := p.Input
 		if args == nil {
@@ -245,7 +245,8 @@ func Text(raw json.RawMessage) string {
 	return string(raw)
 }
 
-func joined(parts []string) string {
+// Join puts texts on lines of their own; empty ones are left out.
+func Join(parts ...string) string {
 	var out []string
 	for _, s := range parts {
 		if s != "" {
@@ -253,4 +254,14 @@ func joined(parts []string) string {
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// First returns the first text that says something.
+func First(texts ...string) string {
+	for _, t := range texts {
+		if strings.TrimSpace(t) != "" {
+			return t
+		}
+	}
+	return ""
 }

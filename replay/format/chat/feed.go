@@ -95,7 +95,7 @@ func (m *Message) output() string {
 // Assistant takes an answer of the model; what base says of its span stays where
 // the message says nothing.
 func (f *Feed) Assistant(m *Message, base trace.Span) recording.Place {
-	base.Output = joined([]string{m.Content.Text, m.Refusal})
+	base.Output = Join(m.Content.Text, m.Refusal)
 	base.Thought = m.Thought()
 	if m.Model != "" {
 		base.Name = m.Model

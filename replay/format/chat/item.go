@@ -79,7 +79,7 @@ func (s *Items) Take(i *Item, model string, at time.Time) bool {
 			parts = append(parts, c.Text)
 		}
 		parts = append(parts, i.Content.Thought, i.Content.Text)
-		sp.Thought = joined([]string{sp.Thought, joined(parts)})
+		sp.Thought = Join(sp.Thought, Join(parts...))
 		if i.Encrypted != "" {
 			if sp.Attrs == nil {
 				sp.Attrs = map[string]any{}
@@ -89,7 +89,7 @@ func (s *Items) Take(i *Item, model string, at time.Time) bool {
 	case (i.Type == "message" || i.Type == "agent_message" || i.Type == "") && (i.Role == "assistant" || i.Type == "agent_message"):
 		base.ID = string(i.ID)
 		sp := s.Step(base).Span()
-		sp.Output = joined([]string{sp.Output, i.Says()})
+		sp.Output = Join(sp.Output, i.Says())
 	case strings.HasSuffix(i.Type, "_call_output") || i.Type == "tool_result" || i.Type == "function_result" || i.Type == "tool_search_output":
 		s.Stop()
 		s.Answer(i.key(), i.result(at))

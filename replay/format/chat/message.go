@@ -43,7 +43,7 @@ func (m *Message) Answers() string {
 
 // Thought is the reasoning of the message, wherever it stands.
 func (m *Message) Thought() string {
-	return joined([]string{m.Reasoning.Text, m.Reasoning.Thought, m.Thinking.Text, m.Thinking.Thought, m.Content.Thought})
+	return Join(m.Reasoning.Text, m.Reasoning.Thought, m.Thinking.Text, m.Thinking.Thought, m.Content.Thought)
 }
 
 // Function is the target of a call: an object, or only its name.

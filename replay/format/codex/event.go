@@ -110,23 +110,14 @@ func (s *session) ended(e *event, at time.Time) {
 	if e.ExitCode != nil {
 		attrs["exit_code"] = *e.ExitCode
 		if failed = e.ExitCode.String() != "0"; failed {
-			why = firstOf(e.Stderr, e.Output, e.Stdout, "exit code "+e.ExitCode.String())
+			why = chat.First(e.Stderr, e.Output, e.Stdout, "exit code "+e.ExitCode.String())
 		}
 	}
 	if e.Success != nil && !*e.Success {
-		failed, why = true, firstOf(e.Stderr, e.Stdout, "the patch was not applied")
+		failed, why = true, chat.First(e.Stderr, e.Stdout, "the patch was not applied")
 	}
 	if e.Result.Err != "" || e.Result.OK != nil && e.Result.OK.IsError {
-		failed, why = true, firstOf(string(e.Result.Err), "the tool reported an error")
+		failed, why = true, chat.First(string(e.Result.Err), "the tool reported an error")
 	}
 	s.items.Remark(e.CallID, attrs, failed, why, at)
-}
-
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if strings.TrimSpace(t) != "" {
-			return t
-		}
-	}
-	return ""
 }

@@ -52,7 +52,7 @@ func (s *session) exec(r *line, l recording.Record) error {
 			s.items.Turn().StopReason = "error"
 		}
 		span := kept(r.Type, l, time.Time{})
-		span.Output = firstOf(r.Error.Message, string(r.Message))
+		span.Output = chat.First(r.Error.Message, string(r.Message))
 		span.Error = s.rec.ErrorLine(span.Output, "an error without a message")
 		s.items.Add(span)
 		return nil
@@ -76,9 +76,9 @@ func (s *session) threadItem(i *threadItem, done bool, l recording.Record) {
 		}
 		sp := s.items.Step(trace.Span{ID: i.ID, Name: s.model}).Span()
 		if i.Type == "reasoning" {
-			sp.Thought = join(sp.Thought, string(i.Text))
+			sp.Thought = chat.Join(sp.Thought, string(i.Text))
 		} else {
-			sp.Output = join(sp.Output, string(i.Text))
+			sp.Output = chat.Join(sp.Output, string(i.Text))
 		}
 		return
 	case "command_execution":
@@ -126,13 +126,6 @@ func (s *session) threadItem(i *threadItem, done bool, l recording.Record) {
 	}
 	s.items.Stop()
 	s.items.Answer(i.ID, result)
-}
-
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n" + b
 }
 
 func join2(server, tool string) string {
