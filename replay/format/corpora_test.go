@@ -159,7 +159,7 @@ var accepted = map[string]struct {
 }
 
 // families are the formats of the index that can be read.
-var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true, "swe_agent": true, "otel": true, "gemini_cli": true}
+var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true, "swe_agent": true, "otel": true, "gemini_cli": true, "openhands": true}
 
 // readable reports whether a row of the index is a recording of its own: not a note
 // about another file, and not a part of a recording that lies in a folder.

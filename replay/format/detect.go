@@ -13,6 +13,7 @@ import (
 	"vise/replay/format/gemini"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
+	"vise/replay/format/openhands"
 	"vise/replay/format/otel"
 	"vise/replay/format/recording"
 	"vise/replay/format/sweagent"
@@ -129,8 +130,9 @@ var one = []struct {
 		return m.has("sessionId") && (m.has("messages") || m.has("projectHash")) || strings.HasPrefix(m["history"], "[") && strings.Contains(m["history"], `"parts"`)
 	}},
 	{"", "an AgentDojo-style run", func(m members) bool { return m.has("run_id", "messages", "evaluation") }},
-	{"", "an OpenHands trajectory", func(m members) bool {
-		return m.has("history") && (m.has("instance_id") || m.has("issue") || m.has("question_id"))
+	{openhands.Name, "", func(m members) bool {
+		return m.has("history") && (m.has("instance_id") || m.has("issue") || m.has("question_id")) ||
+			m.has("agent", "execution_status") || m.has("conversation_id") && (m.has("trigger") || m.has("selected_repository") || m.has("llm_model"))
 	}},
 	{codex.Name, "", func(m members) bool {
 		switch m.text("type") {
@@ -155,7 +157,9 @@ var one = []struct {
 	{openai.NameResponses, "", func(m members) bool {
 		return (strings.HasPrefix(m["input"], "[") || m.has("input", "response")) && !m.has("type") || strings.HasPrefix(m["items"], "[") || m.has("output") && m.text("object") == "response"
 	}},
-	{"", "an OpenHands event", func(m members) bool { return (m.has("action") || m.has("observation")) && m.has("source") }},
+	{openhands.Name, "", func(m members) bool {
+		return (m.has("action") || m.has("observation")) && m.has("source") || m.has("kind", "source", "id", "timestamp")
+	}},
 }
 
 // claude tells a record of Claude Code; side records without a message come first
@@ -263,7 +267,7 @@ func array(sc *recording.Scanner) (name, other string) {
 		case m.has("trace_id", "span_id"):
 			name = otel.NameSpans
 		case m.has("action") || m.has("observation"):
-			other = "an OpenHands trajectory"
+			name = openhands.Name
 		case m.has("role"):
 			// The first version of mini-swe-agent writes bare messages; its system
 			// prompt tells.

@@ -17,6 +17,7 @@ import (
 	"vise/replay/format/gemini"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
+	"vise/replay/format/openhands"
 	"vise/replay/format/otel"
 	"vise/replay/format/recording"
 	"vise/replay/format/sweagent"
@@ -59,6 +60,7 @@ var readers = []reader{
 	{sweagent.Name, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
 	{sweagent.NameMini, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
 	{gemini.Name, func(f *os.File, path string, rec *recording.Recorder) error { return gemini.Read(f, path, rec) }},
+	{openhands.Name, func(f *os.File, path string, rec *recording.Recorder) error { return openhands.Read(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 }

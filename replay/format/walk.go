@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"vise/replay/format/claudecode"
+	"vise/replay/format/openhands"
 )
 
 // maxFiles bounds how many files of a folder are read.
@@ -17,8 +18,9 @@ const maxFiles = 100_000
 
 // Walk returns the files that a path stands for: itself, or all files below a
 // folder, sorted. Left out are hidden files and folders, links, and what belongs
-// to another file: the logs of sub-agents beside the session that launched them,
-// which are read with it, and the notes about them.
+// to another file: the logs of sub-agents beside the session that launched them
+// and the events of a stored conversation, which are read with it, and the notes
+// about them.
 func Walk(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -41,6 +43,8 @@ func Walk(path string) ([]string, error) {
 			return fs.SkipDir
 		case d.IsDir() && d.Name() == "subagents" && launched(p):
 			return fs.SkipDir
+		case d.IsDir() && d.Name() == "events" && stored(p):
+			return fs.SkipDir
 		case !d.Type().IsRegular() || hidden || strings.HasSuffix(d.Name(), ".meta.json"):
 			return nil
 		case len(files) == maxFiles:
@@ -54,6 +58,18 @@ func Walk(path string) ([]string, error) {
 	}
 	slices.Sort(files)
 	return files, nil
+}
+
+// stored reports whether a folder of events has the description of its session
+// beside it, with which it is read.
+func stored(dir string) bool {
+	for _, name := range []string{"base_state.json", "metadata.json"} {
+		path := filepath.Join(filepath.Dir(dir), name)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && openhands.Events(path) == dir {
+			return true
+		}
+	}
+	return false
 }
 
 // launched reports whether a folder of sub-agents has its session beside it.
