@@ -146,6 +146,7 @@ var accepted = map[string]struct {
 	"codex/exec-stream-4.jsonl": {steps: 1, why: "as above"},
 	"openai_chat/litellm-request-response-django__django-11451.json": {masked: 7,
 		why: "the agent writes password=\"...\" and SECRET_KEY = '...' into files"},
+	"inspect/log_tool_call_error.json":                                             {errors: -11, why: "its results answer no call: they are kept as orphan_result with their errors, and errors count calls"},
 	"otel/trail-swe-72822db6e120878d916b515c2501246b.json":                         {steps: -1, why: "one span stands in the file twice, with one id"},
 	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-12453.traj.json": {masked: 2, why: "SECRET_KEY='...' in a settings file"},
 	"swe_agent/mini-1.1__deepseek_chat_test_1-100__django__django-11039.traj.json": {masked: 1, why: "SECRET_KEY='...' in a settings file"},
@@ -159,7 +160,7 @@ var accepted = map[string]struct {
 }
 
 // families are the formats of the index that can be read.
-var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true, "swe_agent": true, "otel": true, "gemini_cli": true, "openhands": true}
+var families = map[string]bool{"claude_code": true, "tau_bench": true, "codex": true, "openai_chat": true, "swe_agent": true, "otel": true, "gemini_cli": true, "openhands": true, "inspect": true}
 
 // readable reports whether a row of the index is a recording of its own: not a note
 // about another file, and not a part of a recording that lies in a folder.

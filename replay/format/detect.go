@@ -11,6 +11,7 @@ import (
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
 	"vise/replay/format/gemini"
+	"vise/replay/format/inspectai"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/openhands"
@@ -40,7 +41,7 @@ func Detect(r io.ReadSeeker) (string, error) {
 	case len(start) == 0:
 		return "", fmt.Errorf("the file is empty: %w", ErrUnrecognised)
 	case bytes.HasPrefix(start, []byte("PK\x03\x04")):
-		return "", foreign("an Inspect log (.eval archive)")
+		return inspectai.Name, nil
 	case bytes.HasPrefix(start, []byte("version https://git-lfs")):
 		return "", fmt.Errorf("a Git LFS pointer, not the file itself; fetch it with git lfs pull: %w", ErrUnrecognised)
 	case bytes.HasPrefix(start, []byte("SQLite format 3")):
@@ -124,7 +125,7 @@ var one = []struct {
 	}},
 	{"", "a Langfuse export", func(m members) bool { return m.has("trace", "observations") }},
 	{"", "a LangSmith export", func(m members) bool { return strings.HasPrefix(m["post"], "[") || strings.HasPrefix(m["patch"], "[") }},
-	{"", "an Inspect log", func(m members) bool { return m.has("eval", "version", "status") }},
+	{inspectai.Name, "", func(m members) bool { return m.has("eval", "version", "status") }},
 	{"", "a Who&When annotation", func(m members) bool { return m.has("mistake_agent", "history") }},
 	{gemini.Name, "", func(m members) bool {
 		return m.has("sessionId") && (m.has("messages") || m.has("projectHash")) || strings.HasPrefix(m["history"], "[") && strings.Contains(m["history"], `"parts"`)

@@ -15,6 +15,7 @@ import (
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
 	"vise/replay/format/gemini"
+	"vise/replay/format/inspectai"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/openhands"
@@ -61,6 +62,7 @@ var readers = []reader{
 	{sweagent.NameMini, func(f *os.File, path string, rec *recording.Recorder) error { return sweagent.Read(f, path, rec) }},
 	{gemini.Name, func(f *os.File, path string, rec *recording.Recorder) error { return gemini.Read(f, path, rec) }},
 	{openhands.Name, func(f *os.File, path string, rec *recording.Recorder) error { return openhands.Read(f, path, rec) }},
+	{inspectai.Name, func(f *os.File, path string, rec *recording.Recorder) error { return inspectai.Read(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 }

@@ -81,7 +81,7 @@ func TestDetect(t *testing.T) {
 		{"\n \n", "recognised 0 of 0"},
 		{"hello\nworld\n", "recognised 0 of 2"},
 		{`{"a":1}` + "\n" + `{"b":2}` + "\n" + `{"c":3}`, "recognised 0 of 3"},
-		{"PK\x03\x04rest", "Inspect"},
+		{"PK\x03\x04rest", "inspect"},
 		{"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
 		{`{"resourceSpans":[]}`, "recognised 0 of 1"},
 		{`{"schema_version":"ATIF-1.0","steps":[]}`, "ATIF"},
