@@ -126,6 +126,27 @@ func TestAnUnscoredMetricIsNoInformation(t *testing.T) {
 	}
 }
 
+// TestAnUnscoredTurnIsNoRecovery: a session that alerted is not well again because
+// the judge had nothing to say of the next turn.
+func TestAnUnscoredTurnIsNoRecovery(t *testing.T) {
+	x := &panel{}
+	p := open(t, judged(t, x, 0))
+	p.begin("s", trace.Live)
+	p.end(good("s", 0))
+	x.set(map[string]string{score.TaskCompletion: "0.1"}, 0)
+	p.end(good("s", 1))
+	x.set(map[string]string{score.TaskCompletion: "7", score.Coherence: "7"}, 0)
+	p.end(good("s", 2))
+	if len(p.notices()) != 1 || p.count(event.Recovery) != 0 {
+		t.Fatalf("%d notices, %d recoveries", len(p.notices()), p.count(event.Recovery))
+	}
+	x.set(nil, 0)
+	p.end(good("s", 3))
+	if p.count(event.Recovery) != 1 {
+		t.Error("grades that speak of it are a recovery")
+	}
+}
+
 // TestAnOutageLosesNoTurn: a turn that the judge could not be asked about waits; it
 // is told once and scored, in order, when the judge is back. Nothing recovers, and
 // the agent's run goes on.

@@ -33,7 +33,7 @@ func (h *Harness) ladder(noise map[string]float64) gate.Ladder {
 		Tier1: e.Tier1, Tier2: e.Tier2, Tier3: e.Tier3, EnableTier3: e.EnableTier3, Thresholds: thresholds,
 		Gate: gate.Config{Window: g.Window, Target: g.Target, Gain: g.Gain, Drop: g.Drop, StartPeak: g.StartPeak,
 			Hold: g.Mode != "seed"},
-		Noise: noise,
+		Noise: noise, Follow: g.Mode != "seed",
 	}
 	if e.By == "local" {
 		l.Muted = []string{score.Coherence}

@@ -141,3 +141,23 @@ func BenchmarkClimb(b *testing.B) {
 		_, states, _ = l.Climb(states, []string{"t"}, func(_, _ []string) ([]score.Score, error) { return reply, nil })
 	}
 }
+
+// TestTierTwoFollowsTheGate: when a turn brought several traces, the one that fired is
+// looked into, not the healthy one behind it.
+func TestTierTwoFollowsTheGate(t *testing.T) {
+	for follow, want := range map[bool]string{true: "bad", false: "good"} {
+		l := gate.DefaultLadder()
+		l.Follow = follow
+		asked := ""
+		_, _, err := l.Climb(gate.States{score.TaskCompletion: {Peak: at(0.9)}}, []string{"bad", "good"}, func(traces, metrics []string) ([]score.Score, error) {
+			if len(traces) == 1 {
+				asked = traces[0]
+				return nil, nil
+			}
+			return []score.Score{{Metric: score.TaskCompletion, TraceID: "bad", Value: at(0.1)}, {Metric: score.TaskCompletion, TraceID: "good", Value: at(0.9)}}, nil
+		})
+		if err != nil || asked != want {
+			t.Errorf("follow %v: asked about %q, %v", follow, asked, err)
+		}
+	}
+}

@@ -10,11 +10,15 @@ import (
 )
 
 // Ladder evaluates the new traces of a turn tier by tier. Tier 1 is asked for
-// every new trace; tier 2 for the last of them once the gate fired; tier 3 for the
-// same one once a tier-2 score breached.
+// every new trace; tier 2 for one of them once the gate fired (see Follow); tier 3
+// for the same one once a tier-2 score breached.
 type Ladder struct {
 	Tier1, Tier2, Tier3 []string
 	EnableTier3         bool
+	// Follow asks tier 2 about the last trace on which the gate fired. Otherwise it is
+	// asked about the last new trace, which may be one where nothing was wrong
+	// (PandaProbe Harness 0.9).
+	Follow bool
 	Gate                Config
 	// Thresholds are local overrides by metric; they beat what an evaluator reports.
 	Thresholds map[string]float64
@@ -59,14 +63,19 @@ func (l Ladder) Climb(states States, traces []string, request Request) ([]score.
 		return nil, after, nil
 	}
 	scores, err := l.ask(1, l.Tier1, traces, request)
-	fired := false
-	for _, trace := range traces {
-		fired = l.fold(after, scores, trace) || fired
+	fired := -1
+	for i, trace := range traces {
+		if l.fold(after, scores, trace) {
+			fired = i
+		}
 	}
-	if !fired {
+	if fired < 0 {
 		return scores, after, err
 	}
-	last := traces[len(traces)-1:]
+	if !l.Follow {
+		fired = len(traces) - 1
+	}
+	last := traces[fired : fired+1]
 	second, err2 := l.ask(2, l.Tier2, last, request)
 	scores = append(scores, second...)
 	err = errors.Join(err, err2)

@@ -40,6 +40,23 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
+// TestCapsHold: a cut text is never longer than its cap, however small, and never
+// ends within a character that a person sees as one.
+func TestCapsHold(t *testing.T) {
+	const text = "abc 👩‍👩‍👧‍👦 naïve é x̄ 한국어 and so on and on"
+	for limit := 1; limit < 30; limit++ {
+		got := guard.Sanitize(text, limit)
+		if n := len([]rune(got)); n > limit {
+			t.Errorf("cap %d: %d code points: %q", limit, n, got)
+		}
+		kept := strings.TrimSuffix(strings.TrimSuffix(got, guard.Truncated), "…")
+		rest := strings.TrimPrefix(text, kept)
+		if rest == text && kept != "" || rest != "" && (strings.HasPrefix(rest, "\u200d") || strings.HasPrefix(rest, "\u0304") || strings.HasPrefix(rest, "\u0301")) || strings.HasSuffix(kept, "\u200d") {
+			t.Errorf("cap %d cuts a grapheme: %q", limit, got)
+		}
+	}
+}
+
 func TestLine(t *testing.T) {
 	for _, c := range []struct {
 		in   string

@@ -90,6 +90,10 @@ func (a *app) printCalibration(c engine.Calibration) error {
 	for _, g := range c.Groups {
 		a.out.printf("")
 		a.out.printf("%s: %s, %d failed", show(g.Source, 40), counted(g.Sessions, "session"), g.Failures)
+		if g.Failures == 0 || g.Failures == g.Sessions {
+			a.out.printf("all of one outcome: there is nothing to compare")
+			continue
+		}
 		var rows [][]string
 		for _, s := range g.Signals {
 			rows = append(rows, signalRow(s))

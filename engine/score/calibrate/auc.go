@@ -180,6 +180,12 @@ func AreaOf(samples []Sample, signal string) Area {
 	a.AUC = &auc
 	if a.Failures >= fewest && a.Successes >= fewest {
 		a.Low, a.High = interval(auc, variance, 0, 1)
+		if auc < 1e-9 || auc > 1-1e-9 {
+			// Without a single exception the variance is 0, which says too much: as sure as
+			// so many of so many, by Wilson.
+			w := share(auc*float64(min(a.Failures, a.Successes)), min(a.Failures, a.Successes))
+			a.Low, a.High = &w.Low, &w.High
+		}
 	}
 	return a
 }

@@ -117,6 +117,20 @@ func TestTooFewIsSaid(t *testing.T) {
 	}
 }
 
+// TestNoExceptionIsNotCertainty: ten of ten is not sure to go on.
+func TestNoExceptionIsNotCertainty(t *testing.T) {
+	var all []Sample
+	for i := range 20 {
+		all = append(all, Sample{Failed: i >= 10, Risk: map[string]float64{"x": float64(i), "y": -float64(i)}})
+	}
+	if a := AreaOf(all, "x"); *a.AUC < 0.999 || *a.Low > 0.75 || *a.High < 0.999 {
+		t.Errorf("%v, %v to %v", *a.AUC, *a.Low, *a.High)
+	}
+	if a := AreaOf(all, "y"); *a.AUC > 0.001 || *a.High < 0.25 {
+		t.Errorf("%v, %v to %v", *a.AUC, *a.Low, *a.High)
+	}
+}
+
 func TestThreshold(t *testing.T) {
 	var all []Sample
 	for i := range 20 { // failures 10..19 but for one, successes 0..9 but for two
