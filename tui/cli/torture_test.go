@@ -25,11 +25,19 @@ import (
 	"vise/store"
 )
 
-// The long form: go test ./tui/cli -run TestTorture -torture 100 -v
+// The long form: VISE_TORTURE=100 go test ./tui/cli -run TestTorture -v
 var (
-	tortures    = flag.Int("torture", 12, "number of times TestTorture kills the program")
+	tortures    = flag.Int("torture", tortureDefault(), "number of times TestTorture kills the program")
 	tortureSeed = flag.Uint64("torture.seed", 0, "seed of TestTorture's moments; 0 takes the clock")
 )
+
+// tortureDefault is one project's life, or what VISE_TORTURE says.
+func tortureDefault() int {
+	if n, err := strconv.Atoi(os.Getenv("VISE_TORTURE")); err == nil {
+		return n
+	}
+	return 8
+}
 
 // TestTorture kills the program with SIGKILL at random moments of importing,
 // replaying, repairing and validating. After every kill the store is whole,
@@ -106,8 +114,9 @@ func (r *rack) life(dir string) {
 			}
 		}
 		for _, x := range must(tx.Episodes(store.Window{})) {
-			if !x.Status.Success() {
-				r.t.Errorf("episode %s is left %s", x.ID, x.Status)
+			// One that was killed as often as repair.max_attempts allows is given up.
+			if !x.Status.Success() && (x.Status != episode.Dead || x.Failures < 3) {
+				r.t.Errorf("episode %s is left %s after %d failures", x.ID, x.Status, x.Failures)
 			}
 		}
 		return err
