@@ -33,14 +33,12 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 	if job.RuleID != "" && job.Arm != "control" {
 		view.Candidates = []string{job.RuleID}
 	}
-	limit := job.Timeout + job.EnvWait
-	rctx, stop := context.WithTimeout(ctx, limit)
-	defer stop()
+	rctx, clock := startClock(ctx, job.EnvWait, job.Timeout)
+	defer clock.stop()
 	out, err := c.drive(rctx, plan{
 		runID: job.RunID, sessionID: run.Session.ID, inputs: job.Input.Turns, seed: job.Seed, view: view, caseID: job.CaseID,
-		ttl: limit + time.Minute,
+		ttl: job.EnvWait + job.Timeout + time.Minute, envWait: job.EnvWait, onExecution: clock.begin,
 		onSpan: func(turn int, s trace.Span) {
-			run.Started = true
 			if c.Publish != nil {
 				c.Publish(event.Event{Type: event.SpanProgress, At: c.Now(), SessionID: run.Session.ID, TurnIndex: event.Turn(turn),
 					CaseID: job.CaseID, RuleID: job.RuleID, RunID: job.RunID, Data: map[string]any{"span": s}})
@@ -53,6 +51,7 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 			return nil
 		},
 	})
+	run.Started = clock.stop()
 	run.Session.Agent = out.info.Name()
 	if out.info.PID != 0 {
 		run.Session.Attrs["sandbox"] = out.info.Held.String()

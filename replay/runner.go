@@ -71,9 +71,13 @@ type plan struct {
 	view      tools.Options
 	caseID    string
 	ttl       time.Duration
-	onSpan    func(turn int, s trace.Span)
-	onStart   func(driver.Info) error
-	onTurn    func(trace.Turn) error
+	// envWait is what the agent's environment may take to come up; onExecution is
+	// told when it has. Both may be left out.
+	envWait     time.Duration
+	onExecution func()
+	onSpan      func(turn int, s trace.Span)
+	onStart     func(driver.Info) error
+	onTurn      func(trace.Turn) error
 }
 
 // ran is what is known after a plan was driven.
@@ -133,6 +137,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		Preamble:    r.preamble(),
 		Permissions: driver.Policy(r.Agent.Permissions),
 		TurnTimeout: r.Agent.TurnTimeout, IdleTimeout: r.Agent.IdleTimeout, StartTimeout: r.Agent.StartTimeout,
+		EnvWait: p.envWait, OnExecution: p.onExecution,
 		Log:    log,
 		OnSpan: p.onSpan,
 		OnProcess: func(pr process.Record) {

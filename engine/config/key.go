@@ -126,7 +126,7 @@ var settings = []setting{
 	{"validate.regress_margin", "HARNESS_RULE_REGRESS_MARGIN", number(func(c *Config) *float64 { return &c.Validate.RegressMargin }, 0, 1), ""},
 	{"validate.trial_min_sessions", "HARNESS_RULE_TRIAL_MIN_SESSIONS", whole(func(c *Config) *int { return &c.Validate.TrialMinSessions }, 1, 100_000), "live sessions of a forward trial"},
 	{"validate.replay_timeout", "HARNESS_REPLAY_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Validate.ReplayTimeout }, ms), "longest replay of a case"},
-	{"validate.env_wait", "HARNESS_REPLAY_ENV_WAIT_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Validate.EnvWait }, 0), "wait for the agent's surroundings; 0 = none"},
+	{"validate.env_wait", "HARNESS_REPLAY_ENV_WAIT_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Validate.EnvWait }, 0), "time until the agent says that its environment is up (notification _vise.dev/execution_started, or its first update); replay_timeout counts from then; 0 = none"},
 	{"validate.round_budget", "HARNESS_VALIDATION_ROUND_BUDGET_S", span(func(c *Config) *time.Duration { return &c.Validate.RoundBudget }, 0), "bound of a round; 0 = none"},
 	{"validate.parallel", "", whole(func(c *Config) *int { return &c.Validate.Parallel }, 1, 256), "replays at once"},
 	{"validate.pairs_cap", "", whole(func(c *Config) *int { return &c.Validate.PairsCap }, 1, 10_000), "pairs per candidate"},

@@ -49,6 +49,14 @@ type Config struct {
 	IdleTimeout  time.Duration
 	StartTimeout time.Duration
 	CancelGrace  time.Duration
+	// EnvWait is what the agent's environment may take to come up: until the agent
+	// says that execution began, the times for start, turn and silence are at least
+	// that long, and the turn's counts from then. 0 gives no such time.
+	EnvWait time.Duration
+	// OnExecution is called once, when execution began: the agent said so (see the
+	// drivers) or, if it never says such things, did something in a turn. It is
+	// called from the goroutine that reads the agent and must not wait.
+	OnExecution func()
 	// Log receives the agent's standard error and stray lines of its standard output.
 	Log io.Writer
 	// OnSpan is called for every change of a span, in order, from one
@@ -89,6 +97,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Log == nil {
 		c.Log = io.Discard
+	}
+	if c.OnExecution == nil {
+		c.OnExecution = func() {}
 	}
 	if c.OnSpan == nil {
 		c.OnSpan = func(int, trace.Span) {}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,10 +42,14 @@ var _ acp.Agent = (*agent)(nil)
 // Initialize says who we are.
 func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.InitializeResponse, error) {
 	title := "vise sample agent: a script over a toy refund desk, no model"
+	can := acp.AgentCapabilities{McpCapabilities: acp.McpCapabilities{Http: true}}
+	if a.o.EnvDelay > 0 {
+		can.Meta = map[string]any{"vise.dev": map[string]any{"execution_started": true}}
+	}
 	return acp.InitializeResponse{
 		ProtocolVersion:   acp.ProtocolVersionNumber,
 		AgentInfo:         &acp.Implementation{Name: Name, Version: Version, Title: &title},
-		AgentCapabilities: acp.AgentCapabilities{McpCapabilities: acp.McpCapabilities{Http: true}},
+		AgentCapabilities: can,
 		AuthMethods:       []acp.AuthMethod{},
 	}, nil
 }
@@ -68,6 +73,17 @@ func (a *agent) NewSession(ctx context.Context, p acp.NewSessionRequest) (acp.Ne
 	return acp.NewSessionResponse{SessionId: c.id}, nil
 }
 
+// comeUp stands for an environment that has to be built: it takes its time and
+// says when it is up. Until then nothing of the turn has happened.
+func (a *agent) comeUp(ctx context.Context, session acp.SessionId) error {
+	select {
+	case <-time.After(a.o.EnvDelay):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return a.conn.NotifyExtension(ctx, "_vise.dev/execution_started", map[string]any{"sessionId": session})
+}
+
 // Prompt plays one input.
 func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (acp.PromptResponse, error) {
 	<-a.ready
@@ -85,6 +101,11 @@ func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (acp.PromptResp
 	}
 	t := &playing{a: a, c: c, index: c.turns}
 	c.turns++
+	if t.index == 0 && a.o.EnvDelay > 0 {
+		if err := a.comeUp(ctx, p.SessionId); err != nil {
+			return acp.PromptResponse{StopReason: acp.StopReasonCancelled}, nil
+		}
+	}
 	if a.o.Fault != "" && t.index == a.o.FaultTurn {
 		if err := t.misbehave(ctx); err != nil {
 			return acp.PromptResponse{}, err

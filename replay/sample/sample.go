@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	acp "github.com/coder/acp-go-sdk"
 )
@@ -43,6 +44,9 @@ type Options struct {
 	// Fault makes the turn FaultTurn (0 = the first) misbehave, for tests.
 	Fault     Fault
 	FaultTurn int
+	// EnvDelay is what the environment takes to come up, in the first turn of a
+	// session; the agent then says when it is up.
+	EnvDelay time.Duration
 	// Exit ends the program in Fault "exit" and "detach"; nil means os.Exit.
 	Exit func(code int)
 	// Environ is what bridges to tool servers inherit; nil means os.Environ().

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"vise/replay/sample"
@@ -11,6 +13,7 @@ func (a *app) sampleAgentCmd() *cobra.Command {
 	var noise float64
 	var fault string
 	var faultTurn int
+	var envDelay time.Duration
 	c := &cobra.Command{
 		Use: "sample-agent", Short: "The scripted toy agent of the demo (ACP on stdio)", Args: cobra.NoArgs, Hidden: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -18,11 +21,12 @@ func (a *app) sampleAgentCmd() *cobra.Command {
 				return usagef("--noise %v: give a probability from 0 to 1", noise)
 			}
 			return sample.Run(cmd.Context(), a.in, a.out.w, a.errw, sample.Options{Noise: noise, Seed: a.getenv("VISE_RUN_SEED"),
-				Fault: sample.Fault(fault), FaultTurn: faultTurn, Environ: a.env})
+				Fault: sample.Fault(fault), FaultTurn: faultTurn, EnvDelay: envDelay, Environ: a.env})
 		},
 	}
 	c.Flags().Float64Var(&noise, "noise", 0, "probability of a random failure per refund, drawn from VISE_RUN_SEED")
 	c.Flags().StringVar(&fault, "fault", "", "misbehave in one turn, for tests of those who drive agents")
 	c.Flags().IntVar(&faultTurn, "fault-turn", 0, "the turn, from 0")
+	c.Flags().DurationVar(&envDelay, "env-delay", 0, "time that the environment takes to come up, in the first turn")
 	return c
 }

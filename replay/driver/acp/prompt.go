@@ -61,6 +61,9 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 		m, err = s.await(ctx, got)
 	}
 	gone := false
+	if m != nil {
+		s.didSomething()
+	}
 	if m == nil && undecided(err) {
 		m, gone = s.cancel(id, got)
 	}
@@ -104,7 +107,13 @@ func (s *session) freeze(rec *recorder) ([]trace.Span, bool) {
 
 // await waits for the answer, and for the reasons not to wait any longer.
 func (s *session) await(ctx context.Context, got <-chan message) (*message, error) {
-	turn := time.NewTimer(s.cfg.TurnTimeout)
+	began, wait := s.began, s.cfg.EnvWait
+	select {
+	case <-began:
+		wait = 0
+	default:
+	}
+	turn := time.NewTimer(s.cfg.TurnTimeout + wait)
 	defer turn.Stop()
 	idle := time.NewTimer(s.cfg.IdleTimeout)
 	defer idle.Stop()
@@ -112,6 +121,12 @@ func (s *session) await(ctx context.Context, got <-chan message) (*message, erro
 		select {
 		case m := <-got:
 			return &m, nil
+		case <-began:
+			if began = nil; wait > 0 {
+				wait = 0
+				turn.Reset(s.cfg.TurnTimeout)
+				idle.Reset(s.cfg.IdleTimeout)
+			}
 		case <-s.c.done:
 			select {
 			case m := <-got:
@@ -127,10 +142,11 @@ func (s *session) await(ctx context.Context, got <-chan message) (*message, erro
 			s.mu.Lock()
 			silent := time.Since(s.heard)
 			s.mu.Unlock()
-			if silent >= s.cfg.IdleTimeout {
+			limit := max(s.cfg.IdleTimeout, wait)
+			if silent >= limit {
 				return nil, errIdle
 			}
-			idle.Reset(s.cfg.IdleTimeout - silent)
+			idle.Reset(limit - silent)
 		}
 	}
 }

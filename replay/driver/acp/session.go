@@ -65,6 +65,10 @@ type session struct {
 	rec    *recorder      // of the running turn; nil between turns
 	turns  int            // begun so far
 	owners map[string]int // turn of each tool call id
+
+	announces bool          // the agent says itself when execution began
+	once      sync.Once     // of began
+	began     chan struct{} // closed when execution began
 }
 
 // Start starts the agent and opens a session, within cfg.StartTimeout. ctx
@@ -115,7 +119,7 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 }
 
 func newSession(cfg driver.Config, proc handle, in io.WriteCloser, out io.Reader) *session {
-	s := &session{cfg: cfg, proc: proc, stdin: in, c: newConn(cfg.MaxLine), owners: map[string]int{}, detach: func() bool { return true }}
+	s := &session{cfg: cfg, proc: proc, stdin: in, c: newConn(cfg.MaxLine), owners: map[string]int{}, began: make(chan struct{}), detach: func() bool { return true }}
 	s.c.onNote, s.c.onReq, s.c.onStray = s.onNote, s.onReq, s.onStray
 	s.c.onBytes = func() { s.beat(func(*driver.Info) {}) }
 	s.loops.Go(func() { s.c.read(out) })
@@ -125,7 +129,7 @@ func newSession(cfg driver.Config, proc handle, in io.WriteCloser, out io.Reader
 
 // open does the handshake.
 func (s *session) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.StartTimeout, errStart)
+	ctx, cancel := context.WithTimeoutCause(ctx, max(s.cfg.StartTimeout, s.cfg.EnvWait), errStart)
 	defer cancel()
 	var hello struct {
 		ProtocolVersion   int             `json:"protocolVersion"`
@@ -148,6 +152,11 @@ func (s *session) open(ctx context.Context) error {
 		MCP struct {
 			HTTP bool `json:"http"`
 		} `json:"mcpCapabilities"`
+		Meta struct {
+			Vise struct {
+				ExecutionStarted bool `json:"execution_started"`
+			} `json:"vise.dev"`
+		} `json:"_meta"`
 	}
 	if len(hello.AgentCapabilities) > 0 {
 		if err := json.Unmarshal(hello.AgentCapabilities, &caps); err != nil {
@@ -163,6 +172,7 @@ func (s *session) open(ctx context.Context) error {
 		s.info.Agent, s.info.Version = oneLine(hello.AgentInfo.Name, 128), oneLine(hello.AgentInfo.Version, 64)
 	}
 	s.info.Protocol = hello.ProtocolVersion
+	s.announces = caps.Meta.Vise.ExecutionStarted
 	s.info.Capabilities = cutText(string(hello.AgentCapabilities), maxCapability)
 	s.mu.Unlock()
 	var opened sdk.NewSessionResponse
@@ -234,6 +244,9 @@ func (s *session) Close(ctx context.Context) driver.Exit {
 func (s *session) onNote(method string, params json.RawMessage) {
 	if method != sdk.ClientMethodSessionUpdate {
 		s.beat(func(i *driver.Info) {})
+		if method == executionStarted {
+			s.begin()
+		}
 		return // an extension of the agent's; nothing is expected of us
 	}
 	var n notification
@@ -245,7 +258,7 @@ func (s *session) onNote(method string, params json.RawMessage) {
 			n.Update = params
 		}
 	}
-	known, late := true, false
+	known, late, busy := true, false, false
 	s.recMu.Lock()
 	foreign := n.SessionID != "" && n.SessionID != string(s.id)
 	switch {
@@ -256,8 +269,12 @@ func (s *session) onNote(method string, params json.RawMessage) {
 			s.owners[u.ToolCallID] = s.rec.turn
 		}
 		known = s.rec.apply(u, n.Update)
+		busy = !settings[u.Kind]
 	}
 	s.recMu.Unlock()
+	if busy {
+		s.didSomething()
+	}
 	s.beat(func(i *driver.Info) {
 		i.Updates++
 		if late {
