@@ -26,6 +26,8 @@ type Case struct {
 	Expect    json.RawMessage `json:"expect"`
 	Quirk     bool            `json:"quirk"`
 	QuirkNote string          `json:"quirk_note"`
+	// Defect lists the recorded defects of the patch loop's reference that the case shows.
+	Defect []string `json:"defect"`
 }
 
 // Dir returns the folder of the vectors: $VISE_VECTORS, or testdata/vectors of
@@ -57,15 +59,17 @@ func root(t testing.TB) string {
 	}
 }
 
-// Deviation is a quirk note on which vise accepts to differ from the reference.
+// Deviation is a quirk note, or the id of a defect, on which vise accepts to
+// differ from the reference.
 type Deviation struct {
 	Suite  string `toml:"suite"`
 	Note   string `toml:"note"`
+	Defect string `toml:"defect"`
 	Reason string `toml:"reason"`
 }
 
-// Deviations returns the accepted deviations of a suite by quirk note. They are
-// always those of the repository, wherever the vectors come from.
+// Deviations returns the accepted deviations of a suite by quirk note or defect
+// id. They are always those of the repository, wherever the vectors come from.
 func Deviations(t testing.TB, suite string) map[string]string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root(t), "testdata", "vectors", "deviations.toml"))
@@ -81,43 +85,66 @@ func Deviations(t testing.TB, suite string) map[string]string {
 	}
 	out := map[string]string{}
 	for _, d := range file.Deviation {
-		if d.Suite == "" || d.Note == "" || d.Reason == "" {
-			t.Fatalf("vectors: deviations.toml: an entry lacks suite, note or reason: %+v", d)
+		if d.Suite == "" || (d.Note == "") == (d.Defect == "") || d.Reason == "" {
+			t.Fatalf("vectors: deviations.toml: an entry needs suite, reason and either note or defect: %+v", d)
 		}
 		if d.Suite == suite {
-			out[d.Note] = d.Reason
+			out[d.Note+d.Defect] = d.Reason
 		}
 	}
 	return out
 }
 
-// Run runs every case of the harness suite as a subtest. The function gets the
+// Run runs every case of the harness suite as a subtest (see run).
+func Run[In any](t *testing.T, suite string, fn func(t *testing.T, in In) any) {
+	t.Helper()
+	run(t, "harness", suite, fn)
+}
+
+// RunPatch runs every case of the patch loop's suite as a subtest (see run).
+func RunPatch[In any](t *testing.T, suite string, fn func(t *testing.T, in In) any) {
+	t.Helper()
+	run(t, "patchloop", suite, fn)
+}
+
+// run runs every case of a suite as a subtest. The function gets the
 // input and returns what vise makes of it, in the shape of expect; nil stands for
 // null. Results are compared structurally, numbers exactly.
 //
 // A case of a listed deviation may differ; when none of the cases of a listed
 // note does, the entry is stale and the test fails.
-func Run[In any](t *testing.T, suite string, fn func(t *testing.T, in In) any) {
+func run[In any](t *testing.T, dir, suite string, fn func(t *testing.T, in In) any) {
 	t.Helper()
 	accepted := Deviations(t, suite)
 	given, differ := map[string]int{}, map[string]int{}
-	for _, c := range Load(t, filepath.Join("harness", suite+".json")) {
+	for _, c := range Load(t, filepath.Join(dir, suite+".json")) {
 		t.Run(c.Name, func(t *testing.T) {
+			weak := map[string]bool{}
+			if c.Quirk {
+				weak[c.QuirkNote] = true
+			}
+			for _, d := range c.Defect {
+				weak[d] = true
+			}
 			var in In
 			Decode(t, c.Input, &in)
 			diff := Diff(t, c.Expect, fn(t, in))
-			reason, listed := accepted[c.QuirkNote]
-			listed = listed && c.Quirk
-			if listed {
-				given[c.QuirkNote]++
+			reason := ""
+			for w := range weak {
+				if why, listed := accepted[w]; listed {
+					reason = why
+					given[w]++
+					if diff != "" {
+						differ[w]++
+					}
+				}
 			}
 			switch {
 			case diff == "":
-			case listed:
-				differ[c.QuirkNote]++
+			case reason != "":
 				t.Logf("accepted deviation (%s):\n%s", reason, diff)
-			case c.Quirk:
-				t.Errorf("quirk %q is not an accepted deviation; input %s\n(-want +got)\n%s", c.QuirkNote, c.Input, diff)
+			case len(weak) > 0:
+				t.Errorf("quirk %q, defects %v are no accepted deviation; input %s\n(-want +got)\n%s", c.QuirkNote, c.Defect, c.Input, diff)
 			default:
 				t.Errorf("input %s\n(-want +got)\n%s", c.Input, diff)
 			}

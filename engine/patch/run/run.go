@@ -1,0 +1,125 @@
+// Package run holds the records of the patch loop: a run of an agent, its patch,
+// the proof of it, and the loop that repairs it. It is pure.
+package run
+
+import (
+	"time"
+
+	"vise/engine/patch/policy"
+	"vise/engine/patch/risk"
+)
+
+// Status is how a run of an agent ended.
+type Status string
+
+// Statuses of a run.
+const (
+	Running   Status = "running"
+	Passed    Status = "passed"
+	Failed    Status = "failed" // the agent left with another status than 0
+	TimedOut  Status = "timed_out"
+	Blocked   Status = "blocked" // the policy denies the program: it was never started
+	Error     Status = "error"   // it could not be started or captured
+	Cancelled Status = "cancelled"
+)
+
+// Run is one run of an agent in a workspace made from the project. Folders of it
+// lie in .vise/patch/ID; the argument list as it really was lies there too,
+// readable by its owner only, and never here.
+type Run struct {
+	// ID is a UTC stamp and 12 hex digits: 20270114T091500Z-5c0ffee5c0de.
+	ID      string   `json:"id"`
+	Task    string   `json:"task,omitempty"`
+	Command []string `json:"command"` // secrets masked
+	// RepairOf is the run that the loop began with, Attempt the number of the repair; 0 for a first run.
+	RepairOf string    `json:"repair_of,omitempty"`
+	Attempt  int       `json:"attempt,omitempty"`
+	Created  time.Time `json:"created"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Status   Status    `json:"status"`
+	Exit     string    `json:"exit,omitempty"`  // "exit status 1"
+	Error    string    `json:"error,omitempty"` // what hindered it
+	// Sandbox says what held the agent, in words; never empty once it ran.
+	Sandbox string `json:"sandbox,omitempty"`
+	// Answer is the end of what the agent said, bounded and masked.
+	Answer string `json:"answer,omitempty"`
+	// SessionID is the agent's own session, to be resumed; "" when unknown.
+	SessionID string `json:"session_id,omitempty"`
+
+	BaseDigest   string          `json:"base_digest"`
+	BaseFiles    int             `json:"base_files"`
+	PolicyDigest string          `json:"policy_digest"`
+	PolicyFile   string          `json:"policy_file,omitempty"` // "" = the built-in policy
+	Policy       policy.Policy   `json:"policy"`
+	Decision     policy.Decision `json:"command_decision"`
+	Outcome      policy.Action   `json:"outcome,omitempty"` // strictest decision about command, paths and limits
+	// Patch is against BaseDigest: the whole change, repairs included.
+	Patch         *Manifest         `json:"patch,omitempty"`
+	ContentDigest string            `json:"content_digest,omitempty"`
+	Limits        []risk.Limit      `json:"limit_violations,omitempty"`
+	Unseen        map[string]string `json:"unseen,omitempty"` // entries that could not be captured
+	Ignored       int               `json:"ignored,omitempty"`
+	Blast         risk.Blast        `json:"blast_radius"`
+	Future        risk.Future       `json:"future_blast_radius"`
+	Causes        []risk.Cause      `json:"causes,omitempty"` // why a person must look
+	Proof         *Proof            `json:"proof,omitempty"`
+	Route         *risk.Routed      `json:"route,omitempty"`
+	Applied       *Applied          `json:"applied,omitempty"`
+}
+
+// Applied tells that the patch was written to the project.
+type Applied struct {
+	At     time.Time `json:"at"`
+	Undone time.Time `json:"undone,omitzero"`
+}
+
+// Verdicts of a proof.
+const (
+	Proven    = risk.Proven
+	NotProven = "NOT_PROVEN"
+)
+
+// Proof is one rebuild of base and patch in a clean workspace.
+type Proof struct {
+	Verdict string     `json:"verdict"`
+	Reasons []string   `json:"reasons"`
+	Class   risk.Class `json:"class,omitempty"` // of the failure
+	// Signature identifies the failure: equal failures have equal ones.
+	Signature string  `json:"signature,omitempty"`
+	Phases    []Phase `json:"phases"`
+	// Plan are the commands, PlanSource where they come from: policy, go, node, …
+	Plan        Plan   `json:"plan"`
+	PlanSource  string `json:"plan_source"`
+	PlanDigest  string `json:"plan_digest"`
+	PlanTrusted bool   `json:"plan_trusted"`
+	Sandbox     string `json:"sandbox"`
+	// Repeated tells that a failure was proven once more before anybody was asked.
+	Repeated    bool      `json:"repeated,omitempty"`
+	FailedTests []string  `json:"failed_tests,omitempty"`
+	PatchDigest string    `json:"patch_digest"`
+	Started     time.Time `json:"started"`
+	Ended       time.Time `json:"ended"`
+}
+
+// Phase names.
+const (
+	Setup = "dependency_setup"
+	Build = "build"
+	Tests = "tests"
+)
+
+// Phase is one command of a proof.
+type Phase struct {
+	Phase      string   `json:"phase"`
+	Command    []string `json:"command"` // secrets masked
+	Passed     bool     `json:"passed"`
+	ReturnCode *int     `json:"returncode"` // nil when it never started or was ended by a signal
+	Millis     int64    `json:"ms"`
+	// Output is what is kept of both streams: the head and the tail, masked.
+	Output       string `json:"output,omitempty"`
+	OutputBytes  int64  `json:"output_bytes"`
+	OutputSHA256 string `json:"output_sha256,omitempty"` // of everything
+	TestsPassed  *int   `json:"tests_passed"`
+	TestsTotal   *int   `json:"tests_total"`
+	Detail       string `json:"detail,omitempty"` // why it failed, when the code does not say
+}
