@@ -40,7 +40,9 @@ type File struct {
 }
 
 // same reports equal content, kind and mode.
-func (f File) same(o File) bool { return f.SHA256 == o.SHA256 && f.Mode == o.Mode && (f.Link == "") == (o.Link == "") }
+func (f File) same(o File) bool {
+	return f.SHA256 == o.SHA256 && f.Mode == o.Mode && (f.Link == "") == (o.Link == "")
+}
 
 // Tree is a snapshot: files by slashed path.
 type Tree struct {
