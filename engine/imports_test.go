@@ -29,6 +29,12 @@ var arrows = []struct {
 	{"engine/repair", append([]string{"engine/process", "store", "engine/model/"}, leaves...)},
 	{"engine/validate", append([]string{"engine/process", "store"}, leaves...)},
 	{"engine/export", append([]string{"store"}, leaves...)},
+	{"engine/patch/policy", leaves},
+	{"engine/patch/risk", leaves},
+	{"engine/patch/run", leaves},
+	{"engine/patch/drive", leaves},
+	{"engine/patch/tree", append([]string{"engine/process"}, leaves...)},
+	{"engine/patch", append([]string{"engine/process", "engine/patch/drive", "engine/patch/tree", "store"}, leaves...)},
 	{"engine/score/local", append([]string{"engine/process", "store"}, leaves...)},
 	{"engine/score/calibrate", nil},
 	{"engine/score/judge", append([]string{"engine/model/"}, leaves...)},
@@ -45,7 +51,8 @@ var arrows = []struct {
 }
 
 var leaves = []string{"engine/event", "engine/trace", "engine/gate", "engine/notice", "engine/rule", "engine/rule/tools",
-	"engine/episode", "engine/evidence", "engine/guard", "engine/score", "engine/config"}
+	"engine/episode", "engine/evidence", "engine/guard", "engine/score", "engine/config",
+	"engine/patch/policy", "engine/patch/risk", "engine/patch/run"}
 
 // impure are standard packages that a leaf must not reach for: clocks are
 // checked by review, these by name.

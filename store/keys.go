@@ -55,6 +55,9 @@ import (
 //	v  verdict                            verdict
 //	V  rule, time, verdict                index: verdicts by rule
 //	h  pid u32, start u64                 process record
+//	z  run                                patch run
+//	Z  time, run                          index: patch runs by creation
+//	G  run                                repair loop of a patch run
 //	Q  key of a record                    quarantined copy
 const (
 	kindMeta         = 'm'
@@ -97,6 +100,9 @@ const (
 	kindVerdict      = 'v'
 	kindVerdictRule  = 'V'
 	kindProcess      = 'h'
+	kindPatchRun     = 'z'
+	kindPatchTime    = 'Z'
+	kindPatchLoop    = 'G'
 	kindQuarantine   = 'Q'
 )
 

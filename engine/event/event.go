@@ -64,6 +64,10 @@ const (
 	PatchDriven            Type = "patch_driven"
 	PatchRouted            Type = "patch_routed"
 	PatchFinished          Type = "patch_finished"
+	PatchState             Type = "patch_state" // the loop enters a state; stored before its effect
+	PatchApplied           Type = "patch_applied"
+	PatchUndone            Type = "patch_undone"
+	PatchRemoved           Type = "patch_removed"
 )
 
 // Journal lists every journal event type, in the order of the loop.
@@ -75,6 +79,7 @@ var Journal = []Type{
 	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed,
 	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, NoticeResumed, NoticeAcknowledged, BudgetStopped,
 	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
+	PatchState, PatchApplied, PatchUndone, PatchRemoved,
 }
 
 // Ephemeral event types: bus only.
@@ -90,6 +95,9 @@ const (
 	// replayed; or with CaseID what the replay of that case brought (baseline,
 	// scores, deltas, read, error). What is decided from it comes in the journal.
 	ValidationProgress Type = "validation_progress"
+	// PatchProgress: RunID and Data["phase"], with Data["text"], a piece of what the
+	// agent or a phase of the proof writes.
+	PatchProgress Type = "patch_progress"
 )
 
 // Event is one entry of the stream. Journal events carry ids, kinds, counts,
@@ -116,7 +124,7 @@ func Turn(i int) *int { return &i }
 // Ephemeral reports whether the event exists on the bus only.
 func (e Event) Ephemeral() bool {
 	switch e.Type {
-	case SpanProgress, RepairDelta, StepWaiting, TurnScored, ExportFailed, ValidationProgress:
+	case SpanProgress, RepairDelta, StepWaiting, TurnScored, PatchProgress, ExportFailed, ValidationProgress:
 		return true
 	}
 	return false

@@ -28,12 +28,16 @@ func TestDeviationsNameKnownSuites(t *testing.T) {
 	}
 	seen := map[vectors.Deviation]bool{}
 	for _, d := range file.Deviation {
-		if _, err := os.Stat(filepath.Join(vectors.Dir(t), "harness", d.Suite+".json")); err != nil {
+		dir := "harness"
+		if d.Defect != "" {
+			dir = "patchloop"
+		}
+		if _, err := os.Stat(filepath.Join(vectors.Dir(t), dir, d.Suite+".json")); err != nil {
 			t.Errorf("suite %q of a deviation: %v", d.Suite, err)
 		}
-		key := vectors.Deviation{Suite: d.Suite, Note: d.Note}
+		key := vectors.Deviation{Suite: d.Suite, Note: d.Note, Defect: d.Defect}
 		if seen[key] {
-			t.Errorf("listed twice: %s: %s", d.Suite, d.Note)
+			t.Errorf("listed twice: %s: %s", d.Suite, d.Note+d.Defect)
 		}
 		seen[key] = true
 	}

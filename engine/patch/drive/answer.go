@@ -56,7 +56,8 @@ func Read(stdout []byte) Answer {
 	}
 	a.Text = strings.TrimSpace(strings.ToValidUTF8(a.Text[max(0, len(a.Text)-maxAnswer):], "\uFFFD"))
 	for line := range strings.Lines(a.Text) {
-		if _, what, ok := strings.Cut(line, ScopeMark); ok {
+		// At the start of a line only: an agent may repeat the prompt, which names the mark.
+		if what, ok := strings.CutPrefix(strings.TrimLeft(line, " \t>*`"), ScopeMark); ok {
 			a.NeedsScope = strings.Trim(strings.TrimSpace(what), "*`")
 			if a.NeedsScope == "" {
 				a.NeedsScope = "it did not say what"

@@ -45,6 +45,8 @@ type Run struct {
 	Answer string `json:"answer,omitempty"`
 	// SessionID is the agent's own session, to be resumed; "" when unknown.
 	SessionID string `json:"session_id,omitempty"`
+	// NeedsScope is what the agent asks of a person: more than it may touch.
+	NeedsScope string `json:"needs_scope,omitempty"`
 
 	BaseDigest   string          `json:"base_digest"`
 	BaseFiles    int             `json:"base_files"`

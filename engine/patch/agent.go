@@ -1,0 +1,374 @@
+package patch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"vise/engine/event"
+	"vise/engine/guard"
+	"vise/engine/patch/drive"
+	"vise/engine/patch/policy"
+	"vise/engine/patch/risk"
+	"vise/engine/patch/run"
+	"vise/engine/patch/tree"
+	"vise/engine/process"
+)
+
+// Request starts a first run.
+type Request struct {
+	Task string
+	Argv []string
+	// PolicyFile is a policy other than the project's; it must exist.
+	PolicyFile string
+}
+
+// Bounds of what is kept of an agent's output, in bytes.
+const (
+	maxStdout = 256 << 10 // the end of its standard output, for its answer
+	maxLog    = 8 << 20   // of each stream, in the run's folder
+	maxAnswer = 16 << 10
+	agentStop = 500 * time.Millisecond // between the polite signal and the kill
+)
+
+// Start takes the base, runs the agent in a workspace made from it and captures
+// the patch. An agent that fails, is denied or runs out of time is no error: see
+// the run's status. The proof is another step (Prove).
+func (b *Bench) Start(ctx context.Context, q Request) (run.Run, error) {
+	fail := func(err error) (run.Run, error) { return run.Run{}, fmt.Errorf("patch run: %w", err) }
+	file, named := b.o.PolicyFile, false
+	if q.PolicyFile != "" {
+		file, named = q.PolicyFile, true
+	}
+	p, digest, name, err := b.policy(file, named)
+	if err != nil {
+		return fail(err)
+	}
+	base, err := tree.Take(ctx, b.o.Root, b.bases(), b.outside())
+	if err != nil {
+		return fail(err)
+	}
+	r := run.Run{ID: b.newID(), Task: b.mask(q.Task, maxPacketTask), Command: b.shown(q.Argv), Created: b.now(), Status: run.Running,
+		BaseDigest: base.Digest, BaseFiles: len(base.Files), PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
+	limited, stop := context.WithTimeoutCause(ctx, b.o.MaxRuntime, errBudget)
+	defer stop()
+	return b.execute(limited, r, base, drive.Command{Argv: q.Argv}, nil, risk.Default, nil)
+}
+
+// shown masks an argument list for everything but the start of the program.
+func (b *Bench) shown(argv []string) []string {
+	out := drive.Redact(argv)
+	for i := range out {
+		out[i] = b.mask(out[i], 2000)
+	}
+	return out
+}
+
+func (b *Bench) mask(s string, n int) string {
+	s, _ = b.o.Redactor.Text(s)
+	return clip(guard.Sanitize(s, 0), n)
+}
+
+// execute runs the agent of r in a workspace of base and the patch of from, if
+// given, and stores what came of it.
+func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive.Command, from *run.Run, profile risk.Profile, extra []string) (run.Run, error) {
+	fail := func(err error) (run.Run, error) { return r, fmt.Errorf("patch run %s: %w", r.ID, err) }
+	stored := context.WithoutCancel(ctx)               // what happened is stored whatever ended it
+	if err := os.RemoveAll(b.home(r.ID)); err != nil { // of a run that was cut off
+		return fail(err)
+	}
+	if err := writeJSON(filepath.Join(b.home(r.ID), "command.json"), c.Argv); err != nil {
+		return fail(err)
+	}
+	data := map[string]any{"program": filepath.Base(first(r.Command)), "base_files": r.BaseFiles, "decision": string(r.Decision.Action)}
+	if r.RepairOf != "" {
+		data["repair_of"], data["attempt"], data["adapter"] = r.RepairOf, r.Attempt, c.Adapter
+	}
+	if err := b.put(ctx, r, event.Event{Type: event.PatchStarted, Data: data}); err != nil {
+		return fail(err)
+	}
+	work := filepath.Join(b.home(r.ID), "work")
+	defer removeTree(work)
+	captured, err := b.inWorkspace(ctx, &r, base, c, from, work, extra)
+	if err != nil && r.Status == run.Running {
+		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
+		if errors.Is(context.Cause(ctx), context.Canceled) {
+			r.Status = run.Cancelled
+		}
+	}
+	if captured == nil {
+		captured = &tree.Captured{}
+	}
+	if err := b.weigh(&r, base, captured, profile); err != nil {
+		return fail(err)
+	}
+	if r.Status == run.Blocked {
+		r.Causes = append(r.Causes[:0:0], risk.Cause{Code: "command_action", Action: string(r.Decision.Action), Detail: r.Decision.Subject})
+	}
+	r.Ended = b.now()
+	if err := b.put(stored, r, event.Event{Type: event.PatchDriven, Data: map[string]any{"status": string(r.Status), "exit": r.Exit, "files": len(r.Patch.Entries),
+		"outcome": string(r.Outcome), "blast": r.Blast.Score, "future": r.Future.Level, "sandbox": r.Sandbox}}); err != nil {
+		return fail(err)
+	}
+	if r.Status == run.Cancelled {
+		return r, context.Cause(ctx)
+	}
+	return r, nil
+}
+
+func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, base *tree.Tree, c drive.Command, from *run.Run, work string, extra []string) (*tree.Captured, error) {
+	if r.Decision.Action == policy.Deny {
+		r.Status = run.Blocked
+		return nil, nil
+	}
+	ws, tmp := filepath.Join(work, "project"), filepath.Join(work, "tmp")
+	if err := base.Materialise(ctx, ws); err != nil {
+		return nil, err
+	}
+	if base.Git {
+		if err := tree.Repository(ctx, b.o.Root, ws); err != nil {
+			b.o.Log.Warn("the workspace has no git repository", "run", r.ID, "err", err)
+		}
+	}
+	if from != nil && from.Patch != nil {
+		if err := tree.Apply(ws, from.Patch.Entries, tree.Objects(b.objects(from.ID))); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return nil, err
+	}
+	b.runAgent(ctx, r, c, ws, tmp, extra)
+	// Whatever it left is captured, also when it was ended.
+	looked, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer stop()
+	return tree.Capture(looked, base, ws, b.objects(r.ID))
+}
+
+// runAgent starts the program and waits for its end, at most until ctx or the
+// policy's limit. It sets status, exit, answer and session of the run.
+func (b *Bench) runAgent(ctx context.Context, r *run.Run, c drive.Command, ws, tmp string, extra []string) {
+	if d := r.Policy.Limits.DurationSeconds; d != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, time.Duration(*d)*time.Second)
+		defer stop()
+	}
+	argv := inside(c.Argv, b.o.Root, ws)
+	cache := filepath.Join(b.o.Dir, "patch", "cache", "agent")
+	spec := process.Spec{Command: argv, Dir: ws, Stdin: strings.NewReader(string(c.Stdin)), Grace: agentStop,
+		Env: append(environ(b.o.AgentEnv, tmp, cache), append(extra, "PWD="+ws)...)}
+	var err error
+	if spec.Sandbox, err = b.sandbox(ws, tmp, cache, b.agentState(), r.Policy.Network.Mode != "off", true); err != nil {
+		r.Status, r.Error = run.Error, err.Error()
+		return
+	}
+	log, err := newCapture(filepath.Join(b.home(r.ID), "agent.log"), func(p []byte) { b.progress(r.ID, "agent", p) })
+	if err != nil {
+		r.Status, r.Error = run.Error, err.Error()
+		return
+	}
+	defer log.close()
+	spec.Stdout, spec.Stderr, spec.MaxLog = log.stream(maxStdout), log.stream(0), maxLog
+	p, err := process.Start(ctx, spec)
+	if err != nil {
+		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
+		if ctx.Err() != nil {
+			r.Status = run.TimedOut
+		}
+		return
+	}
+	b.o.OnProcess(r.ID, p.Record(), false)
+	<-p.Done()
+	exit := p.Stop()
+	b.o.OnProcess(r.ID, p.Record(), true)
+	r.Sandbox, r.Exit, r.Status = held(p.Held(), spec.Sandbox), exit.String(), run.Passed
+	switch {
+	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+		r.Status = run.Cancelled
+	case ctx.Err() != nil && !exit.OK():
+		r.Status = run.TimedOut
+	case !exit.OK():
+		r.Status = run.Failed
+	}
+	answer := drive.Read(log.kept())
+	r.Answer, r.SessionID = b.mask(answer.Text, maxAnswer), guard.Line(answer.SessionID, 200)
+	if answer.NeedsScope != "" {
+		r.NeedsScope = b.mask(guard.Line(answer.NeedsScope, 500), 500)
+	}
+}
+
+// inside replaces the project's path in arguments by the workspace's: an agent
+// that is told an absolute folder must not work in the project itself.
+func inside(argv []string, root, ws string) []string {
+	out := append([]string{}, argv...)
+	for i, a := range out {
+		if i == 0 {
+			continue
+		}
+		name, value, glued := strings.Cut(a, "=")
+		if !glued || !strings.HasPrefix(name, "-") {
+			name, value = "", a
+		}
+		if value == root || strings.HasPrefix(value, root+string(filepath.Separator)) && !strings.HasPrefix(value, root+"/.vise/") {
+			value = ws + strings.TrimPrefix(value, root)
+			if name != "" {
+				value = name + "=" + value
+			}
+			out[i] = value
+		}
+	}
+	return out
+}
+
+// environ adds what a program in a workspace needs: its own place for temporary
+// files, and caches that do not reach the user's.
+func environ(base []string, tmp, cache string) []string {
+	set := map[string]bool{}
+	out := []string{}
+	for _, kv := range base {
+		name, _, _ := strings.Cut(kv, "=")
+		set[name] = true
+		if name != "TMPDIR" && name != "PWD" && name != "OLDPWD" {
+			out = append(out, kv)
+		}
+	}
+	out = append(out, "TMPDIR="+tmp)
+	for name, dir := range map[string]string{"XDG_CACHE_HOME": "", "GOCACHE": "go-build", "npm_config_cache": "npm", "PIP_CACHE_DIR": "pip", "UV_CACHE_DIR": "uv"} {
+		if !set[name] {
+			out = append(out, name+"="+filepath.Join(cache, dir))
+		}
+	}
+	return append(out, "PYTHONDONTWRITEBYTECODE=1")
+}
+
+// cacheDirs are caches that the environment names itself; they must be writable.
+func cacheDirs(env []string) []string {
+	var out []string
+	for _, kv := range env {
+		name, value, _ := strings.Cut(kv, "=")
+		switch name {
+		case "XDG_CACHE_HOME", "GOCACHE", "npm_config_cache", "PIP_CACHE_DIR", "UV_CACHE_DIR":
+			if filepath.IsAbs(value) {
+				out = append(out, value)
+			}
+		}
+	}
+	return out
+}
+
+// sandbox confines a program to its workspace; nil when it is switched off. With
+// must, a network that is not open has to hold, or the program is not started.
+func (b *Bench) sandbox(ws, tmp, cache string, more []string, open, must bool) (*process.Sandbox, error) {
+	if err := os.MkdirAll(cache, 0o700); err != nil {
+		return nil, err
+	}
+	if b.o.Sandbox == "off" {
+		if !open && must {
+			return nil, errors.New("the policy closes the network (network.mode = \"off\"), and agent.sandbox is off: nothing could hold it")
+		}
+		return nil, nil
+	}
+	s := &process.Sandbox{Required: b.o.Sandbox == "required" || !open && must, Home: b.o.Home, Write: []string{ws, tmp, cache}, Network: process.Network{Open: open}}
+	for _, dir := range more {
+		if _, err := os.Stat(dir); err == nil {
+			s.Write = append(s.Write, dir)
+		}
+	}
+	return s, nil
+}
+
+// agentState are the places where known agents keep their logins and sessions.
+func (b *Bench) agentState() []string {
+	if b.o.Home == "" {
+		return nil
+	}
+	var out []string
+	for _, p := range []string{".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".aider", ".config/opencode", ".local/share/opencode", ".local/state/opencode",
+		".config/goose", ".local/share/goose", ".local/state/goose", ".cache/opencode"} {
+		out = append(out, filepath.Join(b.o.Home, p))
+	}
+	return append(out, cacheDirs(b.o.AgentEnv)...)
+}
+
+func held(h process.Held, s *process.Sandbox) string {
+	if s == nil {
+		return "no sandbox: switched off"
+	}
+	return h.Detail()
+}
+
+// argv reads the argument list of a run as it really was.
+func (b *Bench) argv(id string) ([]string, error) {
+	raw, err := os.ReadFile(filepath.Join(b.home(id), "command.json"))
+	if err != nil {
+		return nil, fmt.Errorf("read the command of run %s: %w; give it with --agent", id, err)
+	}
+	var argv []string
+	if err := json.Unmarshal(raw, &argv); err != nil {
+		return nil, fmt.Errorf("read the command of run %s: %w", id, err)
+	}
+	return argv, nil
+}
+
+// capture keeps the output of an agent: a bounded file of everything, the end of
+// standard output for its answer, and what comes for whoever watches.
+type capture struct {
+	mu   sync.Mutex
+	file *os.File
+	left int
+	live func([]byte)
+	end  []byte
+}
+
+func newCapture(name string, live func([]byte)) (*capture, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &capture{file: f, left: maxLog, live: live}, nil
+}
+
+// stream is a writer of one stream; keep is how much of its end is kept.
+func (c *capture) stream(keep int) streamWriter { return streamWriter{c, keep} }
+
+type streamWriter struct {
+	c    *capture
+	keep int
+}
+
+// Write never fails: output that cannot be kept must not stop the agent.
+func (w streamWriter) Write(b []byte) (int, error) {
+	c := w.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := min(len(b), c.left)
+	if n > 0 {
+		c.left -= n
+		_, _ = c.file.Write(b[:n])
+	}
+	if w.keep > 0 {
+		c.end = append(c.end, b...)
+		if over := len(c.end) - 2*w.keep; over > 0 {
+			c.end = append(c.end[:0], c.end[len(c.end)-w.keep:]...)
+		}
+	}
+	c.live(b)
+	return len(b), nil
+}
+
+func (c *capture) kept() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end[max(0, len(c.end)-maxStdout):]
+}
+
+func (c *capture) close() { c.file.Close() }

@@ -1,0 +1,427 @@
+package patch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"vise/engine/event"
+	"vise/engine/patch/drive"
+	"vise/engine/patch/risk"
+	"vise/engine/patch/run"
+	"vise/engine/patch/tree"
+	"vise/store"
+)
+
+// Stepper is asked before every effect of a loop and may wait there; the budget
+// stands still meanwhile. Returning Cancel's error ends the loop as cancelled.
+type Stepper interface {
+	At(ctx context.Context, l run.Loop) error
+}
+
+// Cancel is what a Stepper returns to end a loop.
+func Cancel() error { return errCancelled }
+
+// RepairRequest says how a run is repaired. Zero values take the bench's.
+type RepairRequest struct {
+	RunID       string
+	MaxAttempts int           // proofs: 2 is the original one plus one repair
+	MaxRuntime  time.Duration // of the whole loop
+	// Agent replaces the command of the original run; NoAgent drives nobody.
+	Agent   []string
+	NoAgent bool
+	// Resume continues the agent's own session where the program can.
+	Resume  bool
+	Profile risk.Profile // "" = default
+	// Stepper holds the loop; nil never waits.
+	Stepper Stepper
+}
+
+// Repair runs the loop of a run to its end: REPAIRED, FAILED, NEEDS_HUMAN,
+// NEEDS_AGENT, BLOCKED or CANCELLED. A loop that was cut off goes on where it
+// was, with its own bounds. The outcome is stored, and written to outcome.json
+// beside the packets. An error leaves the loop to be taken up again.
+func (b *Bench) Repair(ctx context.Context, q RepairRequest) (run.Loop, error) {
+	fail := func(l run.Loop, err error) (run.Loop, error) { return l, fmt.Errorf("repair %s: %w", q.RunID, err) }
+	if q.MaxAttempts < 1 || q.MaxRuntime <= 0 {
+		return fail(run.Loop{}, errors.New("max-attempts must be 1 or more, max-runtime positive"))
+	}
+	b.mu.Lock()
+	busy := b.loops[q.RunID]
+	if !busy {
+		b.loops[q.RunID] = true
+	}
+	b.mu.Unlock()
+	if busy {
+		return fail(run.Loop{}, errors.New("it is being repaired already"))
+	}
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.loops, q.RunID)
+	}()
+	r, err := b.Run(q.RunID)
+	if err != nil {
+		return fail(run.Loop{}, err)
+	}
+	if r.Status == run.Running {
+		return fail(run.Loop{}, errors.New("its agent is still running, or was cut off; start the run again"))
+	}
+	l, err := b.loop(q, r)
+	if err != nil {
+		return fail(l, err)
+	}
+	m := &machine{world: &shop{Bench: b, q: q}, exact: l.Profile == risk.Default}
+	if err := m.drive(ctx, &l); err != nil {
+		return fail(l, err)
+	}
+	return l, nil
+}
+
+// loop returns the run's unfinished loop, or a new one.
+func (b *Bench) loop(q RepairRequest, r run.Run) (run.Loop, error) {
+	var l run.Loop
+	found := false
+	err := b.o.Store.View(func(tx *store.Tx) (err error) {
+		l, found, err = tx.PatchLoop(q.RunID)
+		return err
+	})
+	if err != nil || found && l.Status == "" {
+		return l, err
+	}
+	profile := q.Profile
+	if profile == "" {
+		profile = risk.Default
+	}
+	if tables[profile] == nil {
+		return l, fmt.Errorf("there is no profile %q; use default or seed", profile)
+	}
+	return run.Loop{RunID: r.ID, Profile: profile, MaxAttempts: q.MaxAttempts, MaxRuntime: q.MaxRuntime, PhaseLimit: b.o.PhaseTimeout, State: run.StateBudget,
+		Current: r.ID, Attempts: []run.Attempt{}, Runs: []string{r.ID}, Started: b.now(), PolicyDigest: r.PolicyDigest, BaseDigest: r.BaseDigest}, nil
+}
+
+// Loop returns the repair loop of a run, if there was one.
+func (b *Bench) Loop(runID string) (run.Loop, bool, error) {
+	var l run.Loop
+	found := false
+	err := b.o.Store.View(func(tx *store.Tx) (err error) {
+		l, found, err = tx.PatchLoop(runID)
+		return err
+	})
+	return l, found, err
+}
+
+// shop is the world of a real loop.
+type shop struct {
+	*Bench
+	q RepairRequest
+}
+
+// Now is the clock of the budget.
+func (s *shop) Now() time.Time { return s.now() }
+
+// Prove proves the current run and stores the proof with it.
+func (s *shop) Prove(ctx context.Context, l *run.Loop) (run.Proof, error) {
+	r, err := s.Run(l.Current)
+	if err != nil {
+		return run.Proof{}, err
+	}
+	p, err := s.prove(ctx, r, l.PhaseLimit)
+	if err != nil {
+		return p, err
+	}
+	p.Repeated = l.State == run.StateAgain
+	if p.Repeated && p.Verdict == run.Proven {
+		p.Class = risk.Flaky
+	}
+	_, err = s.proved(ctx, r, p)
+	return p, err
+}
+
+// Content identifies the patch of a run of the loop.
+func (s *shop) Content(_ *run.Loop, id string) (string, bool, error) {
+	r, err := s.Run(id)
+	if err != nil || r.Patch == nil {
+		return "", true, err
+	}
+	return r.ContentDigest, len(r.Patch.Entries) == 0, nil
+}
+
+// Boundary returns the causes that were found when the patch was captured. The
+// patch is against the first base, so they are about the whole change.
+func (s *shop) Boundary(l *run.Loop) ([]risk.Cause, error) {
+	r, err := s.Run(l.Current)
+	if err != nil {
+		return nil, err
+	}
+	if l.Profile == risk.Seed { // its own rules, on what was captured under ours
+		if r.Patch == nil {
+			return nil, nil
+		}
+		var changes []risk.Change
+		for _, e := range r.Patch.Entries {
+			changes = append(changes, risk.Change{Path: e.Path, Type: e.ChangeType, Decision: e.Decision})
+		}
+		cause, err := risk.ScopeChange(changes, r.Future.Level)
+		if cause == nil {
+			return nil, err
+		}
+		return []risk.Cause{*cause}, nil
+	}
+	return r.Causes, nil
+}
+
+// Packet writes the packet of the current run.
+func (s *shop) Packet(_ context.Context, l *run.Loop) (string, error) {
+	r, err := s.Run(l.Current)
+	if err != nil {
+		return "", err
+	}
+	list, err := s.diff(r)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, d := range list {
+		if d.Note != "" {
+			fmt.Fprintf(&text, "# %s %s: %s\n", d.Entry.ChangeType, d.Entry.Path, d.Note)
+		}
+		text.WriteString(d.Text)
+		if text.Len() > 4*maxPacketDiff {
+			break
+		}
+	}
+	p, err := newPacket(r, *l, text.String(), s.o.Redactor)
+	if err != nil {
+		return "", err
+	}
+	raw, err := p.Encode()
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(s.RepairDir(l.RunID), fmt.Sprintf("attempt-%d-packet.json", l.Attempt+1))
+	if err := tree.WriteFile(name, raw); err != nil {
+		return "", fmt.Errorf("write the failure packet: %w", err)
+	}
+	return name, nil
+}
+
+// Drive makes the repair command and chooses the id of the coming run.
+func (s *shop) Drive(_ context.Context, l *run.Loop) error {
+	if _, err := s.build(l); err != nil {
+		return err
+	}
+	l.Next = s.newID()
+	return nil
+}
+
+func (s *shop) build(l *run.Loop) (drive.Command, error) {
+	if s.q.NoAgent {
+		return drive.Command{}, drive.ErrNoCommand
+	}
+	argv := s.q.Agent
+	if len(argv) == 0 {
+		var err error
+		if argv, err = s.argv(l.RunID); err != nil {
+			return drive.Command{}, err
+		}
+	}
+	p, err := ReadPacket(l.Packet)
+	if err != nil {
+		return drive.Command{}, err
+	}
+	raw, err := p.Encode()
+	if err != nil {
+		return drive.Command{}, err
+	}
+	q := drive.Request{Argv: argv, Prompt: prompt(l.Packet), Packet: raw}
+	if s.q.Resume {
+		r, err := s.Run(l.Current)
+		if err != nil {
+			return drive.Command{}, err
+		}
+		q.SessionID = r.SessionID
+	}
+	if l.Profile == risk.Seed {
+		return drive.Seed(q)
+	}
+	return s.o.Builder(q)
+}
+
+// Repair runs the agent in a fresh workspace of base and failed patch, under the
+// policy and the sandbox of the first run.
+func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) {
+	if done, found, err := s.finished(l.Next); err != nil || found {
+		return done.ID, done.NeedsScope, err // taken up after a crash
+	}
+	c, err := s.build(l)
+	if err != nil {
+		return "", "", err
+	}
+	from, err := s.Run(l.Current)
+	if err != nil {
+		return "", "", err
+	}
+	base, err := tree.Open(s.bases(), l.BaseDigest)
+	if err != nil {
+		return "", "", err
+	}
+	r := run.Run{ID: l.Next, Task: from.Task, Command: s.shown(c.Argv), RepairOf: l.RunID, Attempt: l.Attempt + 1, Created: s.now(), Status: run.Running,
+		BaseDigest: from.BaseDigest, BaseFiles: from.BaseFiles, PolicyDigest: from.PolicyDigest, PolicyFile: from.PolicyFile, Policy: from.Policy, Decision: from.Policy.Command(c.Argv)}
+	start := &from
+	if l.Profile == risk.Seed {
+		start = nil // the seed's repairs begin blind, from the bare base
+	}
+	r, err = s.execute(ctx, r, base, c, start, l.Profile, []string{"VISE_PACKET=" + l.Packet, "VISE_RUN_ID=" + r.ID})
+	if errors.Is(err, errBudget) {
+		err = nil
+	}
+	return r.ID, r.NeedsScope, err
+}
+
+// finished returns the run of an id when its agent has ended.
+func (s *shop) finished(id string) (run.Run, bool, error) {
+	var r run.Run
+	found := false
+	err := s.o.Store.View(func(tx *store.Tx) (err error) {
+		r, found, err = tx.PatchRun(id)
+		return err
+	})
+	return r, found && r.Status != run.Running && r.Status != run.Cancelled, err
+}
+
+// Moved reports a policy file that changed since the run that is repaired: what
+// the agent may do must not change under the loop.
+func (s *shop) Moved(l *run.Loop) (string, error) {
+	r, err := s.Run(l.RunID)
+	if err != nil {
+		return "", err
+	}
+	file := r.PolicyFile
+	if file == "" {
+		file = s.o.PolicyFile
+	}
+	_, digest, _, err := s.policy(file, r.PolicyFile != "")
+	switch {
+	case err != nil:
+		return "the policy cannot be read any more: " + s.mask(err.Error(), 300), nil
+	case digest != l.PolicyDigest:
+		return "the policy was changed since the run; start the run again under the new one", nil
+	}
+	return "", nil
+}
+
+// Save stores the loop before the effect of its state begins.
+func (s *shop) Save(ctx context.Context, l *run.Loop) error {
+	e := event.Event{Type: event.PatchState, RunID: l.RunID, Data: map[string]any{"state": string(l.State), "attempt": l.Attempt, "of": l.MaxAttempts}}
+	var before []event.Event
+	switch l.State {
+	case run.StateDone:
+		e.Type = event.PatchFinished
+		e.Data = map[string]any{"status": l.Status, "code": l.Reason.Code, "attempts": len(l.Attempts), "runs": len(l.Runs), "causes": len(l.Reason.Causes)}
+		if l.Reason.Detail != "" {
+			e.Data["detail"] = clip(l.Reason.Detail, 200)
+		}
+		if err := writeJSON(filepath.Join(s.RepairDir(l.RunID), "outcome.json"), OutcomeOf(*l)); err != nil {
+			return err
+		}
+	case run.StateDrive:
+		before = append(before, event.Event{Type: event.PatchPacket, RunID: l.RunID, Data: map[string]any{"attempt": l.Attempt + 1, "of_run": l.Current}})
+	}
+	if l.State == run.StateDone { // how it ended is stored whatever ended it
+		ctx = context.WithoutCancel(ctx)
+	}
+	err := s.o.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.PutPatchLoop(*l); err != nil {
+			return err
+		}
+		for _, x := range append(before, e) {
+			if err := tx.Emit(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store the loop: %w", err)
+	}
+	return nil
+}
+
+// Hold asks the stepper.
+func (s *shop) Hold(ctx context.Context, l *run.Loop) error {
+	if s.q.Stepper == nil {
+		return ctx.Err()
+	}
+	c := *l
+	c.Attempts, c.Runs = slices.Clone(l.Attempts), slices.Clone(l.Runs)
+	return s.q.Stepper.At(ctx, c)
+}
+
+// Outcome is what outcome.json holds: AgentDiff's fields, and ours.
+type Outcome struct {
+	SchemaVersion int           `json:"schema_version"` // 2
+	Status        string        `json:"status"`
+	RunID         string        `json:"run_id"`
+	Attempts      []run.Attempt `json:"attempts"`
+	Runs          []string      `json:"runs"`
+	HumanReason   string        `json:"human_reason"` // in words; "" when repaired
+	Reason        run.Reason    `json:"reason"`
+	RepairedRunID *string       `json:"repaired_run_id"`
+	Workspace     *string       `json:"workspace"` // always null: workspaces are gone, the patch is kept
+	SpentMillis   int64         `json:"spent_ms"`
+	ExitCode      int           `json:"exit_code"`
+}
+
+// OutcomeOf is the outcome of a finished loop.
+func OutcomeOf(l run.Loop) Outcome {
+	o := Outcome{SchemaVersion: 2, Status: l.Status, RunID: l.RunID, Attempts: l.Attempts, Runs: l.Runs, Reason: l.Reason, HumanReason: Says(l),
+		SpentMillis: l.Spent.Milliseconds(), ExitCode: run.Exit(l.Status)}
+	if l.Repaired != "" {
+		o.RepairedRunID = &l.Repaired
+	}
+	return o
+}
+
+// Says is why a loop ended as it did, and what is asked of the person; "" when it
+// was repaired.
+func Says(l run.Loop) string {
+	r := l.Reason
+	switch r.Code {
+	case "", "already_proven":
+		return ""
+	case "boundary_before_repair", "boundary_after_repair":
+		var list []string
+		for _, c := range r.Causes {
+			list = append(list, c.Says())
+		}
+		return "look at the patch and decide: " + strings.Join(list, "; ")
+	case "attempts_exhausted":
+		return fmt.Sprintf("still not proven after %d proofs", r.Attempt)
+	case "no_progress":
+		return map[string]string{"same_patch": "the agent made the same patch again", "empty_patch": "the agent took everything back", "same_failure": "the same failure came back"}[r.Detail]
+	case "environment":
+		return "mend this machine, not the patch: " + r.Detail
+	case "plan_untrusted":
+		return "say how the project is tested: " + r.Detail
+	case "patch_inapplicable":
+		return "the patch does not apply to its own base, which is a fault of vise: " + r.Detail
+	case "needs_scope":
+		return "the agent asks for more than it may touch: " + r.Detail
+	case "policy_moved":
+		return r.Detail
+	case "policy":
+		return "the policy does not let this pass: " + r.Detail
+	case "no_driver":
+		return "no agent is configured for the repair; the packet is at " + l.Packet
+	case "budget_exceeded":
+		return fmt.Sprintf("the time of the repair (%s) is up", l.MaxRuntime)
+	case "cancelled":
+		return "it was cancelled"
+	}
+	return r.Code + " " + r.Detail
+}
