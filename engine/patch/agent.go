@@ -75,9 +75,14 @@ func (b *Bench) mask(s string, n int) string {
 	return clip(guard.Sanitize(s, 0), n)
 }
 
+// packetCopy is where the agent of a run finds its failure packet.
+func (b *Bench) packetCopy(id string) string {
+	return filepath.Join(b.home(id), "work", "tmp", "failure-packet.json")
+}
+
 // execute runs the agent of r in a workspace of base and the patch of from, if
-// given, and stores what came of it.
-func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive.Command, from *run.Run, profile risk.Profile, extra []string) (run.Run, error) {
+// given, and stores what came of it. packet is what a repair is about.
+func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive.Command, from *run.Run, profile risk.Profile, packet []byte) (run.Run, error) {
 	fail := func(err error) (run.Run, error) { return r, fmt.Errorf("patch run %s: %w", r.ID, err) }
 	stored := context.WithoutCancel(ctx)               // what happened is stored whatever ended it
 	if err := os.RemoveAll(b.home(r.ID)); err != nil { // of a run that was cut off
@@ -95,7 +100,7 @@ func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive
 	}
 	work := filepath.Join(b.home(r.ID), "work")
 	defer removeTree(work)
-	captured, err := b.inWorkspace(ctx, &r, base, c, from, work, extra)
+	captured, err := b.inWorkspace(ctx, &r, base, c, from, work, packet)
 	if err != nil && r.Status == run.Running {
 		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
 		if errors.Is(context.Cause(ctx), context.Canceled) {
@@ -122,7 +127,7 @@ func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive
 	return r, nil
 }
 
-func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, base *tree.Tree, c drive.Command, from *run.Run, work string, extra []string) (*tree.Captured, error) {
+func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, base *tree.Tree, c drive.Command, from *run.Run, work string, packet []byte) (*tree.Captured, error) {
 	if r.Decision.Action == policy.Deny {
 		r.Status = run.Blocked
 		return nil, nil
@@ -143,6 +148,13 @@ func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, base *tree.Tree, c 
 	}
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return nil, err
+	}
+	var extra []string
+	if packet != nil { // a copy: our own folder is hidden from the agent
+		if err := tree.WriteFile(b.packetCopy(r.ID), packet); err != nil {
+			return nil, err
+		}
+		extra = []string{"VISE_PACKET=" + b.packetCopy(r.ID), "VISE_RUN_ID=" + r.ID}
 	}
 	b.runAgent(ctx, r, c, ws, tmp, extra)
 	// Whatever it left is captured, also when it was ended.
@@ -167,6 +179,9 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, c drive.Command, ws, t
 	if spec.Sandbox, err = b.sandbox(ws, tmp, cache, b.agentState(), r.Policy.Network.Mode != "off", true); err != nil {
 		r.Status, r.Error = run.Error, err.Error()
 		return
+	}
+	if spec.Sandbox != nil && spec.Sandbox.Network.Open && len(b.o.Hosts) > 0 {
+		spec.Sandbox.Network = process.Network{Hosts: b.o.Hosts}
 	}
 	log, err := newCapture(filepath.Join(b.home(r.ID), "agent.log"), func(p []byte) { b.progress(r.ID, "agent", p) })
 	if err != nil {
@@ -274,7 +289,7 @@ func (b *Bench) sandbox(ws, tmp, cache string, more []string, open, must bool) (
 		}
 		return nil, nil
 	}
-	s := &process.Sandbox{Required: b.o.Sandbox == "required" || !open && must, Home: b.o.Home, Write: []string{ws, tmp, cache}, Network: process.Network{Open: open}}
+	s := &process.Sandbox{Required: b.o.Sandbox == "required" || !open && must, Home: b.o.Home, Hide: []string{b.o.Dir}, Write: []string{ws, tmp, cache}, Network: process.Network{Open: open}}
 	for _, dir := range more {
 		if _, err := os.Stat(dir); err == nil {
 			s.Write = append(s.Write, dir)
@@ -291,6 +306,9 @@ func (b *Bench) agentState() []string {
 	var out []string
 	for _, p := range []string{".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".aider", ".config/opencode", ".local/share/opencode", ".local/state/opencode",
 		".config/goose", ".local/share/goose", ".local/state/goose", ".cache/opencode"} {
+		out = append(out, filepath.Join(b.o.Home, p))
+	}
+	for _, p := range b.o.HomeEntries {
 		out = append(out, filepath.Join(b.o.Home, p))
 	}
 	return append(out, cacheDirs(b.o.AgentEnv)...)

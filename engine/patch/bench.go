@@ -41,10 +41,14 @@ type Options struct {
 	PolicyFile string
 	// AgentEnv and PhaseEnv are the whole environments of agents and of the proof's commands.
 	AgentEnv, PhaseEnv []string
-	// Home is the user's home folder, for the sandbox.
-	Home string
+	// Home is the user's home folder, for the sandbox. A confined agent may change
+	// the places where known agents keep their logins and sessions, and HomeEntries.
+	Home        string
+	HomeEntries []string
 	// Sandbox is auto, off or required.
 	Sandbox string
+	// Hosts are what an agent may reach of the network; none leaves it open.
+	Hosts guard.Hosts
 	// MaxRuntime bounds the agent of a first run, PhaseTimeout each command of a proof.
 	MaxRuntime, PhaseTimeout time.Duration
 	Redactor                 *guard.Redactor

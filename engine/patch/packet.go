@@ -33,7 +33,7 @@ const (
 )
 
 // Packet is what a repair may see of a failure: enough to mend it and nothing
-// else. Version 2 holds every field of AgentDiff's version 1. Equal failures give
+// else. Version 2 holds every field of AgentDiff's version 1. Equal records give
 // equal bytes.
 type Packet struct {
 	SchemaVersion int           `json:"schema_version"` // 2

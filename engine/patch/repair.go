@@ -23,6 +23,9 @@ type Stepper interface {
 	At(ctx context.Context, l run.Loop) error
 }
 
+// ErrHeld is for a Stepper that leaves the loop where it is, to be taken up later.
+var ErrHeld = errors.New("held")
+
 // Cancel is what a Stepper returns to end a loop.
 func Cancel() error { return errCancelled }
 
@@ -212,44 +215,47 @@ func (s *shop) Packet(_ context.Context, l *run.Loop) (string, error) {
 
 // Drive makes the repair command and chooses the id of the coming run.
 func (s *shop) Drive(_ context.Context, l *run.Loop) error {
-	if _, err := s.build(l); err != nil {
-		return err
-	}
-	l.Next = s.newID()
-	return nil
+	next := *l
+	next.Next = s.newID()
+	_, _, err := s.build(&next)
+	l.Next = next.Next
+	return err
 }
 
-func (s *shop) build(l *run.Loop) (drive.Command, error) {
+// build makes the repair command and reads the packet it is about.
+func (s *shop) build(l *run.Loop) (drive.Command, []byte, error) {
 	if s.q.NoAgent {
-		return drive.Command{}, drive.ErrNoCommand
+		return drive.Command{}, nil, drive.ErrNoCommand
 	}
 	argv := s.q.Agent
 	if len(argv) == 0 {
 		var err error
 		if argv, err = s.argv(l.RunID); err != nil {
-			return drive.Command{}, err
+			return drive.Command{}, nil, err
 		}
 	}
 	p, err := ReadPacket(l.Packet)
 	if err != nil {
-		return drive.Command{}, err
+		return drive.Command{}, nil, err
 	}
 	raw, err := p.Encode()
 	if err != nil {
-		return drive.Command{}, err
+		return drive.Command{}, nil, err
 	}
-	q := drive.Request{Argv: argv, Prompt: prompt(l.Packet), Packet: raw}
+	q := drive.Request{Argv: argv, Prompt: prompt(s.packetCopy(l.Next)), Packet: raw}
 	if s.q.Resume {
 		r, err := s.Run(l.Current)
 		if err != nil {
-			return drive.Command{}, err
+			return drive.Command{}, nil, err
 		}
 		q.SessionID = r.SessionID
 	}
+	builder := s.o.Builder
 	if l.Profile == risk.Seed {
-		return drive.Seed(q)
+		builder = drive.Seed
 	}
-	return s.o.Builder(q)
+	c, err := builder(q)
+	return c, raw, err
 }
 
 // Repair runs the agent in a fresh workspace of base and failed patch, under the
@@ -258,7 +264,7 @@ func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) 
 	if done, found, err := s.finished(l.Next); err != nil || found {
 		return done.ID, done.NeedsScope, err // taken up after a crash
 	}
-	c, err := s.build(l)
+	c, packet, err := s.build(l)
 	if err != nil {
 		return "", "", err
 	}
@@ -276,7 +282,7 @@ func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) 
 	if l.Profile == risk.Seed {
 		start = nil // the seed's repairs begin blind, from the bare base
 	}
-	r, err = s.execute(ctx, r, base, c, start, l.Profile, []string{"VISE_PACKET=" + l.Packet, "VISE_RUN_ID=" + r.ID})
+	r, err = s.execute(ctx, r, base, c, start, l.Profile, packet)
 	if errors.Is(err, errBudget) {
 		err = nil
 	}

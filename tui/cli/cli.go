@@ -118,7 +118,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitErr{exitUsage, err} })
 	root.AddCommand(
 		a.initCmd(), a.doctorCmd(), a.demoCmd(), a.importCmd(), a.sessionsCmd(), a.replayCmd(),
-		a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.calibrateCmd(), a.noiseCmd(), a.regressCmd(), a.journalCmd(),
+		a.patchCmd(), a.repairCmd(), a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.calibrateCmd(), a.noiseCmd(), a.regressCmd(), a.journalCmd(),
 		a.mcpCmd(), a.storeCmd(), a.keysCmd(), a.themesCmd(), a.versionCmd(), a.sampleAgentCmd(),
 	)
 	argsAreUsage(root)

@@ -8,14 +8,16 @@ import (
 	"vise/store"
 )
 
-// Exit codes. 9 to 12 belong to the patch loop.
+// Exit codes. 9 to 12 belong to the patch loop (see run.Exit).
 const (
 	exitDone         = 0
 	exitError        = 1
-	exitUsage        = 2 // wrong use, or no terminal
-	exitGate         = 3 // a gate failed: regression found, strict import damage, failed doctor
-	exitInconclusive = 4 // validate only
-	exitBusy         = 5 // another process owns the store
+	exitUsage        = 2  // wrong use, or no terminal
+	exitGate         = 3  // a gate failed: regression found, strict import damage, failed doctor
+	exitInconclusive = 4  // validate only
+	exitBusy         = 5  // another process owns the store
+	exitNotProven    = 9  // a patch is not proven, a repair failed
+	exitHuman        = 10 // a person must look at a patch
 	exitInterrupted  = 130
 )
 

@@ -154,6 +154,9 @@ func sentence(e event.Event) string {
 	case event.ValidationRoundEnded:
 		return fmt.Sprintf("%s promoted, %s retired, %s pending", text("promoted"), text("retired"), text("pending"))
 	}
+	if said := patchSentence(e, words, text); said != "" {
+		return said
+	}
 	if strings.HasPrefix(string(e.Type), "repair_") && d["status"] != nil {
 		s := fmt.Sprintf("%s after %s, %s", words("status"), counted(d["turns"], "turn"), counted(d["tool_calls"], "tool call"))
 		if why := text("error_category"); why != "" {
@@ -188,4 +191,43 @@ func changes(d map[string]any) string {
 		return "no score changed"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// patchSentence is sentence for the events of the patch loop.
+func patchSentence(e event.Event, words, text func(string) string) string {
+	d := e.Data
+	switch e.Type {
+	case event.PatchStarted:
+		s := fmt.Sprintf("%s · %s in a workspace of %s", e.RunID, words("program"), counted(d["base_files"], "file"))
+		if d["repair_of"] != nil {
+			s += fmt.Sprintf(" · repair %s of %s", text("attempt"), words("repair_of"))
+		}
+		return s
+	case event.PatchDriven:
+		return fmt.Sprintf("%s · %s · %s changed · policy says %s · %s", words("status"), words("exit"), counted(d["files"], "file"), words("outcome"), words("sandbox"))
+	case event.PatchProved:
+		s := words("verdict")
+		if d["class"] != nil {
+			s += " (" + words("class") + ")"
+		}
+		return fmt.Sprintf("%s · %s in %s ms · plan %s", s, counted(d["phases"], "phase"), text("ms"), words("plan"))
+	case event.PatchRouted:
+		return fmt.Sprintf("%s · %s", words("kind"), words("code"))
+	case event.PatchPacket:
+		return fmt.Sprintf("failure packet for repair %s", text("attempt"))
+	case event.PatchState:
+		if d["of"] == nil {
+			return words("state")
+		}
+		return fmt.Sprintf("%s · attempt %s", words("state"), text("attempt"))
+	case event.PatchFinished:
+		s := words("status")
+		if d["code"] != "" {
+			s += " · " + words("code")
+		}
+		return fmt.Sprintf("%s after %s", s, counted(d["attempts"], "proof"))
+	case event.PatchApplied, event.PatchUndone:
+		return fmt.Sprintf("%s · %s", e.RunID, counted(d["files"], "file"))
+	}
+	return ""
 }

@@ -1,0 +1,408 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vise/engine/config"
+	"vise/engine/event"
+	"vise/engine/guard"
+	"vise/engine/patch"
+	"vise/engine/patch/risk"
+	"vise/engine/patch/run"
+	"vise/engine/process"
+	"vise/replay/driver"
+	"vise/store"
+)
+
+func (a *app) patchCmd() *cobra.Command {
+	c := &cobra.Command{Use: "patch", Short: "Run a coding agent in a workspace, prove its patch, apply it"}
+	c.AddCommand(a.patchRun(), a.patchLs(), a.patchShow(), a.patchDiff(), a.patchProve(), a.patchApply(), a.patchRm())
+	return c
+}
+
+// toolEnv are variables that compilers and package managers find themselves by.
+var toolEnv = []string{"GO*", "CARGO_*", "RUSTUP_*", "RUST*", "JAVA_HOME", "M2_HOME", "NODE_*", "NVM_*", "npm_config_cache", "PYENV_*", "VIRTUAL_ENV", "PYTHON*", "UV_*", "PIP_CACHE_DIR",
+	"XDG_CACHE_HOME", "CC", "CXX", "AR", "LD", "CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_CONFIG_PATH", "SDKROOT", "TZ"}
+
+// bench opens the patch loop of a project over an open store.
+func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus) (*patch.Bench, error) {
+	red, err := guard.NewRedactor(guard.RedactOptions{Keys: cfg.Redact.Keys, Values: cfg.Redact.Values, Extra: cfg.Redact.Extra})
+	if err != nil {
+		return nil, err
+	}
+	hosts, err := guard.ParseHosts(cfg.Agent.Egress)
+	if err != nil {
+		return nil, fmt.Errorf("agent.egress: %w", err)
+	}
+	return patch.New(patch.Options{
+		Store: st, Bus: bus, Log: a.log, Root: cfg.Path("."), Dir: cfg.Path(cfg.Store.Path), PolicyFile: cfg.Path(cfg.Patch.Policy),
+		AgentEnv: driver.Environ(append(append([]string{}, toolEnv...), cfg.Agent.Env...), nil, a.env), PhaseEnv: driver.Environ(toolEnv, nil, a.env),
+		Home: a.getenv("HOME"), HomeEntries: cfg.Agent.Home, Sandbox: cfg.Agent.Sandbox, Hosts: hosts, MaxRuntime: cfg.Patch.MaxRuntime, PhaseTimeout: cfg.Patch.PhaseTimeout, Redactor: red,
+		OnProcess: func(runID string, rec process.Record, gone bool) {
+			// The record must outlive a cancelled context: it is what the next start reaps by.
+			if err := recordProcess(context.Background(), st, runID, rec, gone); err != nil {
+				a.log.Warn("process record", "run", runID, "err", err)
+			}
+		},
+	})
+}
+
+// withBench opens the project as the store's owner with its patch loop.
+func (a *app) withBench(ctx context.Context, narrate bool, fn func(*patch.Bench, *harness) error) error {
+	return a.withHarness(ctx, needs{narrate: narrate}, func(h *harness) error {
+		b, err := a.bench(h.cfg, h.store, h.bus)
+		if err != nil {
+			return err
+		}
+		return fn(b, h)
+	})
+}
+
+// readBench opens the project for reading.
+func (a *app) readBench(ctx context.Context, fn func(*patch.Bench, *store.Store) error) error {
+	cfg, _, err := a.load()
+	if err != nil {
+		return err
+	}
+	st, err := store.OpenRead(ctx, storeOptions(cfg, nil))
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	b, err := a.bench(cfg, st, nil)
+	if err != nil {
+		return err
+	}
+	return fn(b, st)
+}
+
+func (a *app) patchRun() *cobra.Command {
+	var task, policy string
+	var noProve bool
+	c := &cobra.Command{
+		Use: "run [flags] -- AGENT ARG...", Short: "Run a coding agent on a copy of the project and prove its patch",
+		Long: "The agent runs in a fresh workspace made from the project; the project itself is not touched. What it\n" +
+			"changed is captured as a patch, every path is decided by the policy (patch.policy), and base and patch are\n" +
+			"rebuilt in another clean workspace where the setup, build and test commands of the policy, or of the\n" +
+			"project's own ecosystem, must pass. Exit code 0: proven, nobody is needed. 9: not proven; vise repair gives\n" +
+			"the agent another try. 10: a person must look.",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q := patch.Request{Task: task, Argv: config.Expand(args, a.self)}
+			if policy != "" {
+				q.PolicyFile = a.path(policy)
+			}
+			return a.withBench(cmd.Context(), true, func(b *patch.Bench, h *harness) error {
+				r, err := b.Start(cmd.Context(), q)
+				if err == nil && !noProve {
+					r, err = b.Prove(cmd.Context(), r.ID)
+				}
+				if err != nil {
+					return err
+				}
+				return a.patched(h, r, noProve)
+			})
+		},
+	}
+	c.Flags().StringVar(&task, "task", "", "what the agent was asked, for the failure packet")
+	c.Flags().StringVar(&policy, "policy", "", "a policy file instead of patch.policy (TOML or JSON)")
+	c.Flags().BoolVar(&noProve, "no-prove", false, "capture the patch and prove nothing")
+	return c
+}
+
+// patched prints a run and ends with the code of where it goes next.
+func (a *app) patched(h *harness, r run.Run, unproven bool) error {
+	if err := errors.Join(h.narrator.flush(), a.printRun(r)); err != nil {
+		return err
+	}
+	switch {
+	case unproven && len(r.Causes) == 0 && r.Status == run.Passed:
+		return a.out.err
+	case r.Route != nil && r.Route.Kind == risk.Auto:
+		return a.out.err
+	case r.Route == nil || r.Route.Kind == risk.Human:
+		return &exitErr{exitHuman, fmt.Errorf("patch run %s: a person must look: %s", r.ID, asked(r))}
+	}
+	return &exitErr{exitNotProven, fmt.Errorf("patch run %s: not proven: %s; vise repair %s gives the agent another try", r.ID, strings.Join(r.Proof.Reasons, "; "), r.ID)}
+}
+
+// asked is what a person has to look at.
+func asked(r run.Run) string {
+	var out []string
+	for _, c := range r.Causes {
+		out = append(out, c.Says())
+	}
+	if r.Proof != nil {
+		out = append(out, r.Proof.Reasons...)
+	}
+	if r.Error != "" {
+		out = append(out, r.Error)
+	}
+	return block(strings.Join(out, "; "))
+}
+
+func (a *app) patchLs() *cobra.Command {
+	return &cobra.Command{
+		Use: "ls", Short: "List runs, newest first", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.readBench(cmd.Context(), func(_ *patch.Bench, st *store.Store) error {
+				var list []run.Run
+				if err := st.View(func(tx *store.Tx) (err error) {
+					list, err = tx.PatchRuns(store.Window{})
+					return err
+				}); err != nil {
+					return err
+				}
+				return a.list("vise.patch_run/1", len(list), func(i int) any { return list[i] }, "no patch runs yet; vise patch run -- AGENT ARG... makes one",
+					[]string{"RUN", "PROGRAM", "STATUS", "FILES", "PROOF", "NEXT", "TASK"}, func(i int) []string {
+						r := list[i]
+						return []string{r.ID, show(program(r), 30), string(r.Status), strconv.Itoa(files(r)), verdictOf(r), nextOf(r), show(r.Task, 60)}
+					})
+			})
+		},
+	}
+}
+
+func program(r run.Run) string {
+	if len(r.Command) == 0 {
+		return "–"
+	}
+	return r.Command[0]
+}
+
+func files(r run.Run) int {
+	if r.Patch == nil {
+		return 0
+	}
+	return len(r.Patch.Entries)
+}
+
+func verdictOf(r run.Run) string {
+	switch {
+	case r.Proof == nil:
+		return "–"
+	case r.Proof.Class != "":
+		return fmt.Sprintf("%s (%s)", r.Proof.Verdict, r.Proof.Class)
+	}
+	return r.Proof.Verdict
+}
+
+func nextOf(r run.Run) string {
+	switch {
+	case r.Applied != nil && !r.Applied.At.IsZero() && r.Applied.Undone.IsZero():
+		return "applied"
+	case r.Route == nil:
+		return "–"
+	}
+	return r.Route.Kind
+}
+
+func (a *app) patchShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show RUN", Short: "Show a run: its patch, the decision about every path, its proof", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.readBench(cmd.Context(), func(b *patch.Bench, _ *store.Store) error {
+				r, err := b.Run(args[0])
+				if err != nil {
+					return err
+				}
+				if err := a.printRun(r); err != nil {
+					return err
+				}
+				l, found, err := b.Loop(r.ID)
+				if err != nil || !found {
+					return err
+				}
+				return a.printLoop(l)
+			})
+		},
+	}
+}
+
+func (a *app) printRun(r run.Run) error {
+	if a.json {
+		return a.out.object("vise.patch_run/1", r)
+	}
+	a.out.printf("%s  %s  %s", r.ID, r.Status, show(strings.Join(r.Command, " "), 120))
+	if r.Task != "" {
+		a.out.printf("task       %s", show(r.Task, 300))
+	}
+	if r.Exit != "" || r.Error != "" {
+		a.out.printf("agent      %s", show(strings.TrimSpace(r.Exit+" "+r.Error), 300))
+	}
+	if r.Sandbox != "" {
+		a.out.printf("held       %s", show(r.Sandbox, 300))
+	}
+	a.out.printf("base       %d files, %s", r.BaseFiles, short(r.BaseDigest))
+	if r.Patch != nil {
+		a.out.printf("patch      %d files, blast radius %d (%s), later %s", len(r.Patch.Entries), r.Blast.Score, r.Blast.Level, r.Future.Level)
+		var rows [][]string
+		for _, e := range r.Patch.Entries {
+			kind := ""
+			if k, is := risk.Protected(e.Path); is {
+				kind = "protected: " + string(k)
+			}
+			what := e.ChangeType
+			if e.RenamedFrom != "" {
+				what += " from " + show(e.RenamedFrom, 60)
+			}
+			rows = append(rows, []string{"  " + show(e.Path, 80), what, string(e.Decision), kind})
+		}
+		if len(rows) > 0 {
+			if err := a.out.table([]string{"  PATH", "CHANGE", "POLICY", "RISK"}, rows); err != nil {
+				return err
+			}
+		}
+		if r.Ignored > 0 {
+			a.out.printf("           %s ignored by the base's own rules: no part of the patch", counted(float64(r.Ignored), "new file"))
+		}
+	}
+	if p := r.Proof; p != nil {
+		a.out.printf("proof      %s in %s, plan from %s, %s", verdictOf(r), p.Ended.Sub(p.Started).Round(time.Millisecond), orNone(p.PlanSource), show(p.Sandbox, 200))
+		for _, f := range p.Phases {
+			mark := "ok"
+			if !f.Passed {
+				mark = "FAILED"
+			}
+			count := ""
+			if f.TestsPassed != nil && f.TestsTotal != nil {
+				count = fmt.Sprintf("  %d/%d tests", *f.TestsPassed, *f.TestsTotal)
+			}
+			a.out.printf("  %-16s %-6s %6d ms  %s%s", f.Phase, mark, f.Millis, show(strings.Join(f.Command, " "), 80), count)
+		}
+		for _, why := range p.Reasons {
+			a.out.printf("  because  %s", show(why, 300))
+		}
+		for _, name := range p.FailedTests {
+			a.out.printf("  failing  %s", show(name, 200))
+		}
+		if n := len(p.Phases); n > 0 && !p.Phases[n-1].Passed {
+			for _, line := range lastLines(p.Phases[n-1].Output, 12) {
+				a.out.printf("  │ %s", strings.ReplaceAll(block(line), "\n", " "))
+			}
+		}
+	}
+	if r.Route != nil {
+		a.out.printf("next       %s (%s)", r.Route.Kind, r.Route.Code)
+	}
+	for _, c := range r.Causes {
+		a.out.printf("  look     %s", show(c.Says(), 300))
+	}
+	return a.out.err
+}
+
+func lastLines(s string, n int) []string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	return lines[max(0, len(lines)-n):]
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "nowhere"
+	}
+	return s
+}
+
+// short is the head of a digest.
+func short(digest string) string { return digest[:min(12, len(digest))] }
+
+func (a *app) patchDiff() *cobra.Command {
+	return &cobra.Command{
+		Use: "diff RUN", Short: "Print the patch as a unified diff", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.readBench(cmd.Context(), func(b *patch.Bench, _ *store.Store) error {
+				list, err := b.Diff(args[0])
+				if err != nil {
+					return err
+				}
+				for _, d := range list {
+					if a.json {
+						if err := a.out.object("vise.patch_diff/1", d); err != nil {
+							return err
+						}
+						continue
+					}
+					if d.Note != "" {
+						a.out.printf("# %s %s: %s", d.Entry.ChangeType, show(d.Entry.Path, 200), show(d.Note, 200))
+					}
+					if d.Text != "" {
+						a.out.printf("%s", strings.TrimRight(block(d.Text), "\n"))
+					}
+				}
+				return a.out.err
+			})
+		},
+	}
+}
+
+func (a *app) patchProve() *cobra.Command {
+	return &cobra.Command{
+		Use: "prove RUN", Short: "Prove a run again in a clean workspace", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), true, func(b *patch.Bench, h *harness) error {
+				r, err := b.Prove(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.patched(h, r, false)
+			})
+		},
+	}
+}
+
+func (a *app) patchApply() *cobra.Command {
+	var undo, reviewed bool
+	c := &cobra.Command{
+		Use: "apply RUN", Short: "Write a proven patch to the project, or take it back", Args: cobra.ExactArgs(1),
+		Long: "Refused when the patch is not proven, when the project is not what the proof was made on, and, without\n" +
+			"--reviewed, when a person must look at it. All of it is written or nothing; --undo takes it back.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if undo && reviewed {
+				return usagef("patch apply: --undo and --reviewed exclude each other")
+			}
+			return a.withBench(cmd.Context(), false, func(b *patch.Bench, _ *harness) error {
+				if undo {
+					_, err := b.Undo(cmd.Context(), args[0])
+					if err == nil {
+						a.done("undone", args[0])
+					}
+					return err
+				}
+				if _, err := b.Apply(cmd.Context(), args[0], reviewed); err != nil {
+					return err
+				}
+				a.done("applied", args[0])
+				return nil
+			})
+		},
+	}
+	c.Flags().BoolVar(&undo, "undo", false, "take an applied patch back")
+	c.Flags().BoolVar(&reviewed, "reviewed", false, "you looked at a patch that asks for a person")
+	return c
+}
+
+func (a *app) patchRm() *cobra.Command {
+	return &cobra.Command{
+		Use: "rm RUN...", Short: "Remove runs with their files", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withBench(cmd.Context(), false, func(b *patch.Bench, _ *harness) error {
+				var errs []error
+				for _, id := range args {
+					if err := b.Remove(cmd.Context(), id); err != nil {
+						errs = append(errs, err)
+						continue
+					}
+					a.done("removed", id)
+				}
+				return errors.Join(errs...)
+			})
+		},
+	}
+}
