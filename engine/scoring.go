@@ -135,15 +135,15 @@ func (h *Harness) verify(ctx context.Context, head trace.Session, turn trace.Tur
 
 // verdict runs the verifier on one turn.
 func (h *Harness) verdict(ctx context.Context, q verifier.Question) outcome {
-	value, ok, err := h.verifier.Verify(ctx, q)
+	v, err := h.verifier.Verify(ctx, q)
 	switch {
 	case err != nil:
 		return outcome{fault: &fault{"verifier", err.Error()}}
-	case !ok:
+	case v.Value == nil:
 		return outcome{}
 	}
 	ladder := h.ladder(nil)
-	s := ladder.Outcome(value, h.verifier.Identity())
+	s := ladder.Outcome(*v.Value, h.verifier.Identity())
 	if s.Breached() {
 		// The verdict is about the whole turn: its trace is what a repair may look into.
 		s.Flagged = []string{q.Turn.TraceID}

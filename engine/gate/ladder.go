@@ -19,7 +19,7 @@ type Ladder struct {
 	// asked about the last new trace, which may be one where nothing was wrong
 	// (PandaProbe Harness 0.9).
 	Follow bool
-	Gate                Config
+	Gate   Config
 	// Thresholds are local overrides by metric; they beat what an evaluator reports.
 	Thresholds map[string]float64
 	// Muted metrics are scored and folded, but their gate flags are dropped: they

@@ -20,6 +20,7 @@ type Filtered struct {
 	Tail    string // the end of its standard error, at most 8 KB
 	Exit    Exit
 	Elapsed time.Duration
+	Held    Held // what of Spec.Sandbox held
 }
 
 // Errors of Filter, found with errors.Is. The group has been killed then.
@@ -70,7 +71,7 @@ func Filter(ctx context.Context, spec Spec, input []byte, limits Limits) (Filter
 	} else {
 		exit = p.Kill()
 	}
-	f := Filtered{Out: out.buf.Bytes(), Tail: p.Tail(), Exit: exit, Elapsed: time.Since(begun)}
+	f := Filtered{Out: out.buf.Bytes(), Tail: p.Tail(), Exit: exit, Elapsed: time.Since(begun), Held: p.Held()}
 	if cut != nil {
 		return f, fmt.Errorf("run %s: %w", specName(spec), cut)
 	}

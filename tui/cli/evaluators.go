@@ -8,6 +8,7 @@ import (
 
 	"vise/engine/config"
 	"vise/engine/model"
+	"vise/engine/process"
 	"vise/engine/score"
 	"vise/engine/score/judge"
 	"vise/engine/score/pandaprobe"
@@ -17,13 +18,19 @@ import (
 )
 
 // newVerifier makes the developer's verifier; nil when none is configured. It runs
-// in the project's folder with the variables every agent gets, and no others.
+// in the project's folder with the variables every agent gets, and no others, in a
+// sandbox unless agent.sandbox is off: it may ask the network, and change nothing.
 func (a *app) newVerifier(cfg *config.Config) (*verifier.Verifier, error) {
 	if len(cfg.Evaluate.Verifier) == 0 {
 		return nil, nil
 	}
-	return verifier.New(verifier.Options{Command: config.Expand(cfg.Evaluate.Verifier, a.self), Dir: cfg.Root,
-		Env: driver.Environ(nil, nil, a.env), Timeout: cfg.Evaluate.VerifierTimeout})
+	o := verifier.Options{Command: config.Expand(cfg.Evaluate.Verifier, a.self), Dir: cfg.Root,
+		Env: driver.Environ(nil, nil, a.env), Timeout: cfg.Evaluate.VerifierTimeout}
+	if cfg.Agent.Sandbox != "off" {
+		o.Sandbox = &process.Sandbox{Required: cfg.Agent.Sandbox == "required", Hide: a.secretFiles(cfg), Home: a.getenv("HOME"),
+			Network: process.Network{Open: true}}
+	}
+	return verifier.New(o)
 }
 
 // platformPrefix begins the names of the platform's credentials.
@@ -74,14 +81,18 @@ func (a *app) examineVerifier(ctx context.Context, cfg *config.Config) check {
 	if err != nil {
 		return check{"verifier", "failed", err.Error()}
 	}
-	value, ok, err := v.Verify(ctx, sampleTurn)
+	got, err := v.Verify(ctx, sampleTurn)
 	switch {
 	case err != nil:
-		return check{"verifier", "failed", "on a sample turn: " + err.Error()}
-	case !ok:
-		return check{"verifier", "ok", "has no opinion (null) on a sample turn"}
+		why := "on a sample turn: " + err.Error()
+		if cfg.Agent.Sandbox == "auto" {
+			why += " (should it be for its sandbox, agent.sandbox = \"off\" tries without)"
+		}
+		return check{"verifier", "failed", why}
+	case got.Value == nil:
+		return check{"verifier", "ok", "has no opinion (null) on a sample turn; " + got.Held.String()}
 	}
-	return check{"verifier", "ok", fmt.Sprintf("says %.2f of a sample turn", value)}
+	return check{"verifier", "ok", fmt.Sprintf("says %.2f of a sample turn; %s", *got.Value, got.Held)}
 }
 
 // examineJudge looks whether the judge could be asked, and with ask grades the sample turn.

@@ -19,6 +19,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -42,6 +43,11 @@ type Options struct {
 	Dir     string        // working directory of the program; "" = ours
 	Env     []string      // its whole environment
 	Timeout time.Duration // of one run; must be positive
+	// Sandbox confines the program; nil does not. Confined, it may write into a folder
+	// of its own only, which TMPDIR and XDG_CACHE_HOME name and which is gone afterwards.
+	Sandbox *process.Sandbox
+	// Scratch is the existing folder in which those are made; "" = that of the system.
+	Scratch string
 }
 
 // Verifier runs the program. It is safe for concurrent use.
@@ -116,25 +122,48 @@ type document struct {
 	Omitted int `json:"omitted_spans,omitempty"`
 }
 
-// Verify runs the program on one turn. ok is false when it gave no verdict (null).
-// An error says why there is no score; it is the context's cause when the caller
-// ended the run.
-func (v *Verifier) Verify(ctx context.Context, q Question) (value float64, ok bool, err error) {
+// Verdict is what the program says of a turn.
+type Verdict struct {
+	Value *float64 // in [0,1]; nil = it has no opinion
+	Held  process.Held
+}
+
+// Verify runs the program on one turn. An error says why there is no score; it is
+// the context's cause when the caller ended the run.
+func (v *Verifier) Verify(ctx context.Context, q Question) (Verdict, error) {
+	fail := func(format string, args ...any) (Verdict, error) {
+		return Verdict{}, fmt.Errorf("verifier: "+format, args...)
+	}
 	raw, err := json.Marshal(newDocument(q))
 	if err != nil {
-		return 0, false, fmt.Errorf("verifier: write the turn: %w", err)
+		return fail("write the turn: %w", err)
 	}
-	out, err := process.Filter(ctx, process.Spec{Name: "verifier", Command: v.options.Command, Dir: v.options.Dir, Env: v.options.Env},
-		raw, process.Limits{Time: v.options.Timeout, Output: maxVerdict})
+	spec := process.Spec{Name: "verifier", Command: v.options.Command, Dir: v.options.Dir, Env: v.options.Env}
+	if v.options.Sandbox != nil {
+		own, err := os.MkdirTemp(v.options.Scratch, "verifier-*")
+		if err != nil {
+			return fail("make its folder: %w", err)
+		}
+		defer os.RemoveAll(own)
+		box := *v.options.Sandbox
+		box.Write = append(slices.Clone(box.Write), own)
+		spec.Sandbox = &box
+		spec.Env = append(slices.Clone(spec.Env), "TMPDIR="+own, "XDG_CACHE_HOME="+own)
+	}
+	out, err := process.Filter(ctx, spec, raw, process.Limits{Time: v.options.Timeout, Output: maxVerdict})
 	switch {
 	case errors.Is(err, process.ErrTime):
-		return 0, false, fmt.Errorf("verifier: no verdict within evaluate.verifier_timeout (%s)%s", v.options.Timeout, said(out.Tail))
+		return fail("no verdict within evaluate.verifier_timeout (%s)%s", v.options.Timeout, said(out.Tail))
 	case err != nil:
-		return 0, false, fmt.Errorf("verifier: %w", err)
+		return fail("%w", err)
 	case !out.Exit.OK():
-		return 0, false, fmt.Errorf("verifier: %s%s", out.Exit, said(out.Tail))
+		return fail("%s%s", out.Exit, said(out.Tail))
 	}
-	return parse(out.Out)
+	value, err := parse(out.Out)
+	if err != nil {
+		return fail("%w", err)
+	}
+	return Verdict{Value: value, Held: out.Held}, nil
 }
 
 // said quotes the end of what the program wrote on standard error.
@@ -148,33 +177,33 @@ func said(tail string) string {
 	return ": " + text
 }
 
-// parse reads the verdict: exactly one JSON value.
-func parse(raw []byte) (value float64, ok bool, err error) {
+// parse reads the verdict: exactly one JSON value. nil is null.
+func parse(raw []byte) (*float64, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var verdict any
 	if err := d.Decode(&verdict); err != nil {
 		if errors.Is(err, io.EOF) {
-			return 0, false, errors.New("verifier: it wrote nothing; a number in [0,1], true, false or null is expected")
+			return nil, errors.New("it wrote nothing; a number in [0,1], true, false or null is expected")
 		}
-		return 0, false, fmt.Errorf("verifier: its output %s is no JSON; a number in [0,1], true, false or null is expected", quoted(raw))
+		return nil, fmt.Errorf("its output %s is no JSON; a number in [0,1], true, false or null is expected", quoted(raw))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return 0, false, fmt.Errorf("verifier: its output %s is more than one value", quoted(raw))
+		return nil, fmt.Errorf("its output %s is more than one value", quoted(raw))
 	}
 	if verdict == nil {
-		return 0, false, nil
+		return nil, nil
 	}
 	if n, isNumber := verdict.(json.Number); isNumber {
 		if f, err := n.Float64(); err != nil || f < 0 || f > 1 {
-			return 0, false, fmt.Errorf("verifier: %s is not in [0,1]", quoted(raw))
+			return nil, fmt.Errorf("%s is not in [0,1]", quoted(raw))
 		}
 	}
 	f := score.Outcome(verdict)
 	if f == nil {
-		return 0, false, fmt.Errorf("verifier: its output %s is neither a number nor true, false or null", quoted(raw))
+		return nil, fmt.Errorf("its output %s is neither a number nor true, false or null", quoted(raw))
 	}
-	return *f, true, nil
+	return f, nil
 }
 
 func quoted(raw []byte) string {

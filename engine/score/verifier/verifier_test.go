@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"vise/engine/process"
 	"vise/engine/trace"
 )
 
@@ -60,7 +61,12 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PANDAPROBE_API_KEY", "secret")
-			value, ok, err := script(t, c.script).Verify(t.Context(), question())
+			var value float64
+			got, err := script(t, c.script).Verify(t.Context(), question())
+			ok := got.Value != nil
+			if ok {
+				value = *got.Value
+			}
 			if value != c.value || ok != c.ok || (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 				t.Errorf("%v %v, %v; want %v %v, %q", value, ok, err, c.value, c.ok, c.reason)
 			}
@@ -73,14 +79,35 @@ func TestTheVerifierIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := v.Verify(t.Context(), question()); ok || err == nil || !strings.Contains(err.Error(), "evaluate.verifier_timeout (300ms)") {
-		t.Errorf("%v, %v", ok, err)
+	if got, err := v.Verify(t.Context(), question()); got.Value != nil || err == nil || !strings.Contains(err.Error(), "evaluate.verifier_timeout (300ms)") {
+		t.Errorf("%v, %v", got, err)
 	}
 	ctx, stop := context.WithCancelCause(t.Context())
 	why := errors.New("closed")
 	stop(why)
-	if _, _, err := v.Verify(ctx, question()); !errors.Is(err, why) {
+	if _, err := v.Verify(ctx, question()); !errors.Is(err, why) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestTheVerifierIsConfined: it may write into its own folder only, and that is gone
+// afterwards; where the kernel holds nothing, the verdict says so.
+func TestTheVerifierIsConfined(t *testing.T) {
+	dir, scratch := t.TempDir(), t.TempDir()
+	v, err := New(Options{Command: []string{"sh", "-c", `echo x > "$TMPDIR/own" || exit 9; if echo x > outside 2>/dev/null; then echo 0; else echo 1; fi`}, Dir: dir,
+		Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: 30 * time.Second, Scratch: scratch, Sandbox: &process.Sandbox{Network: process.Network{Open: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := v.Verify(t.Context(), question())
+	if err != nil || got.Value == nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if held := *got.Value == 1; held != got.Held.Files {
+		t.Errorf("could not write outside: %v; %s", held, got.Held.Detail())
+	}
+	if left, _ := os.ReadDir(scratch); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 
