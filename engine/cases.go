@@ -17,9 +17,9 @@ import (
 
 // now is the store's clock as the text that records carry: fixed width, UTC, so
 // that it sorts as text.
-func (h *Harness) now() string {
-	return h.store.Now().UTC().Format("2006-01-02T15:04:05.000000000Z07:00")
-}
+func (h *Harness) now() string { return h.store.Now().UTC().Format(timeText) }
+
+const timeText = "2006-01-02T15:04:05.000000000Z07:00"
 
 // replayInput collects the user inputs of a session up to and including a turn.
 // It is nil when the session holds none: such a case cannot be replayed.

@@ -242,6 +242,9 @@ func (h *Harness) putSession(ctx context.Context, op string, s trace.Session, e 
 		if err := tx.Emit(e); err != nil || op != "end" || e.Data["error"] != nil {
 			return err
 		}
+		if err := h.observeHoldback(tx, s); err != nil {
+			return err
+		}
 		return h.offer(tx, s)
 	}); err != nil {
 		return fmt.Errorf("%s session %s: %w", op, s.ID, err)

@@ -15,6 +15,8 @@ import (
 
 // Host is the part of the harness a live run talks to. *engine.Harness implements it.
 type Host interface {
+	// Hidden draws the rules that the session does not see: they are being tested.
+	Hidden(ctx context.Context, s trace.Session) ([]string, error)
 	// BeginSession stores the head of a session together with its event.
 	BeginSession(ctx context.Context, s trace.Session, e event.Event) error
 	// EndTurn hands over one finished turn and returns at once; evaluation goes on behind it.

@@ -28,9 +28,15 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		ReplayOf: from.ID, TaskSummary: from.TaskSummary, ScopeHints: from.ScopeHints, Started: r.Now(),
 		Attrs: map[string]any{"run_id": runID, "command": r.Agent.Command[0]},
 	}
+	hidden, err := host.Hidden(ctx, head)
+	if err != nil {
+		return head, err
+	}
+	view := r.View
+	view.Hidden, head.RulesHidden = hidden, hidden
 	var turns int
 	out, err := r.drive(ctx, plan{
-		runID: runID, sessionID: head.ID, inputs: inputs, view: r.View,
+		runID: runID, sessionID: head.ID, inputs: inputs, view: view,
 		seed: evidence.RunSeed(r.BaseSeed, from.ID, "live", strconv.Itoa(n)),
 		// Long enough for every turn to use its whole time, and the repairs between them.
 		ttl: time.Duration(len(inputs)+1) * (r.Agent.TurnTimeout + time.Hour),
@@ -41,9 +47,12 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		onStart: func(info driver.Info) error {
 			head.Agent = info.Name()
 			head.Attrs["sandbox"] = info.Held.String()
+			data := map[string]any{"agent": head.Agent, "replay_of": from.ID, "pid": info.PID, "turns": len(inputs)}
+			if len(hidden) > 0 {
+				data["rules_hidden"] = hidden
+			}
 			return host.BeginSession(ctx, head, event.Event{Type: event.AgentStarted, SessionID: head.ID, RunID: runID,
-				Data: withSandbox(info.Held,
-					map[string]any{"agent": head.Agent, "replay_of": from.ID, "pid": info.PID, "turns": len(inputs)})})
+				Data: withSandbox(info.Held, data)})
 		},
 		onTurn: func(t trace.Turn) error {
 			t.SessionID = head.ID

@@ -23,6 +23,8 @@ type Conductor struct {
 	now     func() time.Time
 	send    func(tea.Msg)
 	crash   func(cause any, stack []byte)
+	// auto: what a replay or repair leaves to decide is validated behind it.
+	auto bool
 
 	mu      sync.Mutex
 	running Activity
@@ -125,6 +127,10 @@ func (c *Conductor) start(a Activity, run func(context.Context) error) error {
 		c.running, c.cancel = Activity{}, nil
 		c.mu.Unlock()
 		c.send(activityMsg{ended: a, err: err})
+		if c.auto && err == nil && context.Cause(ctx) == nil && (a.Kind == Replaying || a.Kind == Repairing) {
+			// Who has started something else in between goes first; it comes back here.
+			_ = c.Validate("")
+		}
 	}()
 	return nil
 }

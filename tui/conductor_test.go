@@ -43,6 +43,33 @@ func TestConductor(t *testing.T) {
 			}
 		})
 	})
+	t.Run("validation follows by itself", func(t *testing.T) {
+		d := newDesk(t, false)
+		for _, auto := range []bool{false, true} {
+			out := make(chan activityMsg, 16)
+			c := &Conductor{ctx: t.Context(), harness: d.harness, hold: NewHold(), now: time.Now, auto: auto, crash: func(any, []byte) {},
+				replay: func(context.Context, string) error { return nil }, send: func(m tea.Msg) { out <- m.(activityMsg) }}
+			if err := c.Replay("s-1"); err != nil {
+				t.Fatal(err)
+			}
+			var kinds []ActivityKind
+			for last := (map[bool]ActivityKind{false: Replaying, true: Validating})[auto]; ; {
+				m := <-out
+				if m.now.Kind != Idle {
+					kinds = append(kinds, m.now.Kind)
+				} else if m.ended.Kind == last {
+					break
+				}
+			}
+			c.Close()
+			if len(out) != 0 {
+				t.Errorf("auto %v: more ran than expected", auto)
+			}
+			if want := map[bool]int{false: 1, true: 2}[auto]; len(kinds) != want || kinds[len(kinds)-1] == Replaying && auto {
+				t.Errorf("auto %v: %v ran", auto, kinds)
+			}
+		}
+	})
 	t.Run("a cancelled run is no error", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c, out := conducted(t.Context(), func(ctx context.Context, _ string) error { <-ctx.Done(); return ctx.Err() })

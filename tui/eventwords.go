@@ -82,6 +82,8 @@ func eventWords(e event.Event) string {
 		return about(tag(e.NoticeID), d.text("resolution"), tag(e.RuleID))
 	case event.RulePromote, event.RuleRetire:
 		return about(tag(e.RuleID), d.text("reason"))
+	case event.HoldbackEnded:
+		return about(tag(e.RuleID), d.text("reason"))
 	case event.RuleFlagged, event.RuleCleared:
 		return about(tag(e.RuleID), d.text("why"))
 	case event.Regression:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"vise/engine"
 	"vise/engine/rule"
 	"vise/tui/style"
 )
@@ -52,6 +53,9 @@ func (p *rulesPane) facts() []string {
 	}
 	if len(p.shown.verdicts) == 0 && r.Status == rule.Candidate {
 		fact("verdict", style.Dim, "none yet: V validates this rule")
+	}
+	if hb := p.shown.holdback; hb != nil {
+		fact("holdback", style.Text, engine.HoldbackWords(*hb))
 	}
 	if u := p.shown.uptake; u.Live.Offered+u.Replay.Offered > 0 {
 		read := fmt.Sprintf("in %d of %s, in %d of %s", u.Live.Read, count(u.Live.Offered, "live run"), u.Replay.Read, count(u.Replay.Offered, "replay"))

@@ -47,6 +47,7 @@ type ruleDetail struct {
 	rule     rule.Rule
 	verdicts []evidence.Verdict
 	uptake   evidence.Uptake
+	holdback *evidence.Holdback
 }
 
 func newRules() *rulesPane {
@@ -116,7 +117,13 @@ func (p *rulesPane) askDetail(ctx *Context, id string) tea.Cmd {
 			return d, err
 		}
 		uptakes, err := engine.Uptakes(tx, []rule.Rule{d.rule})
-		d.uptake = uptakes[id]
+		if d.uptake = uptakes[id]; err != nil {
+			return d, err
+		}
+		hb, ok, err := engine.Holdback(tx, id)
+		if ok {
+			d.holdback = &hb
+		}
 		return d, err
 	})
 }

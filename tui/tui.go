@@ -34,6 +34,8 @@ type Config struct {
 	Stepper *Hold
 	// Replay runs a recorded session through the agent; nil: no agent is configured.
 	Replay func(ctx context.Context, session string) error
+	// AutoValidate starts a validation behind every replay and repair (validate.auto).
+	AutoValidate bool
 	// MaxTurns is the bound of a repair, for the header; 0 = unknown.
 	MaxTurns int
 	// Session is selected at first; "" = the newest.
@@ -116,7 +118,7 @@ func Run(ctx context.Context, cfg Config) error {
 	pctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r := &runner{cfg: cfg}
-	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash}
+	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
 	app := newApp(pctx, cfg, keys, conductor)
 	if cfg.made != nil {
 		cfg.made(app)

@@ -121,7 +121,7 @@ var settings = []setting{
 	{"validate.enabled", "HARNESS_RULE_VALIDATION", truth(func(c *Config) *bool { return &c.Validate.Enabled }), "false only with evaluate.observe_only"},
 	{"validate.evidence", "", choice(func(c *Config) *string { return &c.Validate.Evidence }, "seed", "paired", "auto"), "what decides about a candidate"},
 	{"validate.profile", "", choice(func(c *Config) *string { return &c.Validate.Profile }, "full", "quick"), ""},
-	{"validate.auto", "", maybeTruth(func(c *Config) **bool { return &c.Validate.Auto }), "start by itself; unset: in serve only"},
+	{"validate.auto", "", maybeTruth(func(c *Config) **bool { return &c.Validate.Auto }), "validate behind every replay and repair in the workbench (v does it by hand); headless replay always does at its end"},
 	{"validate.promote_margin", "HARNESS_RULE_PROMOTE_MARGIN", number(func(c *Config) *float64 { return &c.Validate.PromoteMargin }, 0, 1), ""},
 	{"validate.regress_margin", "HARNESS_RULE_REGRESS_MARGIN", number(func(c *Config) *float64 { return &c.Validate.RegressMargin }, 0, 1), ""},
 	{"validate.trial_min_sessions", "HARNESS_RULE_TRIAL_MIN_SESSIONS", whole(func(c *Config) *int { return &c.Validate.TrialMinSessions }, 1, 100_000), "live sessions of a forward trial"},
@@ -131,7 +131,7 @@ var settings = []setting{
 	{"validate.parallel", "", whole(func(c *Config) *int { return &c.Validate.Parallel }, 1, 256), "replays at once"},
 	{"validate.pairs_cap", "", whole(func(c *Config) *int { return &c.Validate.PairsCap }, 1, 10_000), "pairs per candidate"},
 	{"validate.promote_e", "", number(func(c *Config) *float64 { return &c.Validate.PromoteE }, 1, inf), "evidence that promotes"},
-	{"validate.holdback", "", number(func(c *Config) *float64 { return &c.Validate.Holdback }, 0, 1), "share of live sessions that do not see a promoted rule"},
+	{"validate.holdback", "", number(func(c *Config) *float64 { return &c.Validate.Holdback }, 0, 1), "share of live sessions that do not see a rule which paired evidence promoted; 0 = none"},
 	{"validate.seed", "", seed(func(c *Config) *int64 { return &c.Validate.Seed }), "base seed of replays"},
 
 	{"cases.capture", "HARNESS_CAPTURE_EVAL_CASES", truth(func(c *Config) *bool { return &c.Cases.Capture }), "keep failures as replayable cases"},

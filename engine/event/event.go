@@ -25,6 +25,7 @@ const (
 	RuleRetire             Type = "rule_retire"
 	RuleRestore            Type = "rule_restore"
 	RuleFlagged            Type = "rule_flagged"
+	HoldbackEnded          Type = "holdback_ended"
 	RuleCleared            Type = "rule_cleared" // what a flag held against the rule is gone
 	ScopeIndexRegenerated  Type = "scope_index_regenerated"
 	Validation             Type = "validation"
@@ -72,7 +73,7 @@ const (
 
 // Journal lists every journal event type, in the order of the loop.
 var Journal = []Type{
-	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RuleFlagged, RuleCleared,
+	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RuleFlagged, RuleCleared, HoldbackEnded,
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,

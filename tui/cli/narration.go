@@ -128,6 +128,8 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s · candidate in %s, about %s", e.RuleID, words("scope"), words("metric"))
 	case event.RulePromote, event.RuleRetire:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
+	case event.HoldbackEnded:
+		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
 	case event.RuleFlagged, event.RuleCleared:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("why"))
 	case event.Regression:

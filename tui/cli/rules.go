@@ -82,6 +82,7 @@ func (a *app) rulesShow() *cobra.Command {
 			var r rule.Rule
 			var verdicts []evidence.Verdict
 			var uptake map[string]evidence.Uptake
+			var holdback *evidence.Holdback
 			if err := s.View(func(tx *store.Tx) error {
 				var ok bool
 				if r, ok, err = tx.Rule(args[0]); err != nil {
@@ -93,7 +94,13 @@ func (a *app) rulesShow() *cobra.Command {
 				if verdicts, err = tx.Verdicts(r.ID); err != nil || !r.Live() {
 					return err
 				}
-				uptake, err = engine.Uptakes(tx, []rule.Rule{r})
+				if uptake, err = engine.Uptakes(tx, []rule.Rule{r}); err != nil {
+					return err
+				}
+				hb, ok, err := engine.Holdback(tx, r.ID)
+				if ok {
+					holdback = &hb
+				}
 				return err
 			}); err != nil {
 				return err
@@ -101,8 +108,9 @@ func (a *app) rulesShow() *cobra.Command {
 			if a.json {
 				x := struct {
 					rule.Rule
-					Uptake *evidence.Uptake `json:"uptake,omitempty"`
-				}{Rule: r}
+					Uptake   *evidence.Uptake   `json:"uptake,omitempty"`
+					Holdback *evidence.Holdback `json:"holdback,omitempty"`
+				}{Rule: r, Holdback: holdback}
 				if u, ok := uptake[r.ID]; ok {
 					x.Uptake = &u
 				}
@@ -117,6 +125,9 @@ func (a *app) rulesShow() *cobra.Command {
 				return nil
 			}
 			a.printRule(r, uptake, verdicts)
+			if holdback != nil {
+				a.out.printf("holdback: %s", engine.HoldbackWords(*holdback))
+			}
 			return a.out.err
 		},
 	}

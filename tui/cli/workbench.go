@@ -105,7 +105,7 @@ func (a *app) screen(name string, cfg *config.Config) tui.Config {
 	if a.noColor {
 		env = append(env[:len(env):len(env)], "NO_COLOR=1")
 	}
-	s := tui.Config{Project: name, Theme: cfg.UI.Theme, Keys: cfg.UI.Keys, FPS: cfg.UI.FPS, NoMouse: !cfg.UI.Mouse,
+	s := tui.Config{Project: name, AutoValidate: cfg.Validate.AutoIn(false) && cfg.Validate.Enabled && !cfg.Evaluate.ObserveOnly, Theme: cfg.UI.Theme, Keys: cfg.UI.Keys, FPS: cfg.UI.FPS, NoMouse: !cfg.UI.Mouse,
 		NoMotion: !cfg.UI.Motion, NoNotify: !cfg.UI.Notify, NoStatus: !cfg.UI.Status,
 		Env: env, In: a.in, Out: a.out.w, Err: a.errw}
 	if user := config.UserFile(a.env); user != "" {

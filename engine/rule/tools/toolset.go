@@ -35,6 +35,8 @@ type Options struct {
 	// Restricted hides every candidate that Candidates does not name. Active rules stay.
 	Restricted bool
 	Candidates []string
+	// Hidden are rules that do not exist in this view, whatever their status.
+	Hidden []string
 	// TrialMin is how many sessions a forward trial needs; 0 = 5.
 	TrialMin int
 	// Retrieval narrows what is read of a scope to the active rules that fit
@@ -63,7 +65,7 @@ func New(src rule.Source, o Options) *Toolset {
 	if o.TrialMin <= 0 {
 		o.TrialMin = defaultTrialMin
 	}
-	o.Candidates = slices.Clone(o.Candidates)
+	o.Candidates, o.Hidden = slices.Clone(o.Candidates), slices.Clone(o.Hidden)
 	return &Toolset{src: src, opts: o, surfaced: map[string]bool{}, read: map[string]bool{}}
 }
 
@@ -108,6 +110,9 @@ func (t *Toolset) Call(name string, args map[string]any) (result Result) {
 	if err := t.src.ReadRules(func(r rule.Reader) error {
 		if t.opts.Restricted {
 			r = rule.Restrict(r, t.opts.Candidates)
+		}
+		if len(t.opts.Hidden) > 0 {
+			r = rule.Hide(r, t.opts.Hidden)
 		}
 		var err error
 		result, err = call(r, args)

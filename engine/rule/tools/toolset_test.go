@@ -266,3 +266,18 @@ func BenchmarkRead(b *testing.B) {
 		set.Call(RulesRead, nil)
 	}
 }
+
+// A rule that is held back from a run does not exist in it, active or not.
+func TestHiddenRulesDoNotExist(t *testing.T) {
+	src := rule.NewSet([]rule.Rule{active("r-1", "Ask once."), active("r-2", "Ask twice."), candidate("r-3", "Ask three times.")}, nil)
+	set := New(src, Options{Hidden: []string{"r-2", "r-3"}})
+	for tool, args := range map[string]map[string]any{RulesRead: nil, RulesSearch: {"query": "ask", "limit": 1}, RulesList: nil, RuleStatus: {"rule_id": "r-2"}} {
+		raw, err := json.Marshal(set.Call(tool, args))
+		if err != nil || strings.Contains(string(raw), "twice") || strings.Contains(string(raw), "three") {
+			t.Errorf("%s shows a hidden rule: %s (%v)", tool, raw, err)
+		}
+	}
+	if r := set.Call(RuleStatus, map[string]any{"rule_id": "r-3"}); r.Error != rule.ErrRuleMissing || !slices.Equal(set.Read(), []string{"r-1"}) {
+		t.Errorf("status %+v, read %v", r, set.Read())
+	}
+}
