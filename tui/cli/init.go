@@ -1,11 +1,13 @@
 package cli
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,11 +16,21 @@ import (
 
 func (a *app) initCmd() *cobra.Command {
 	var command []string
-	var force bool
+	var force, container bool
 	c := &cobra.Command{
 		Use: "init", Short: "Write a commented vise.toml", Args: cobra.NoArgs,
 		Example: "vise init --agent my-agent --agent acp",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if container {
+				if len(command) > 0 || force {
+					return usagef("init: --container only prints a file and excludes --agent and --force")
+				}
+				if a.json {
+					return a.out.object("vise.container/1", map[string]string{"containerfile": containerfile})
+				}
+				a.out.printf("%s", strings.TrimSuffix(containerfile, "\n"))
+				return a.out.err
+			}
 			dir := a.dir
 			if a.project != "" {
 				dir = a.path(a.project)
@@ -37,8 +49,14 @@ func (a *app) initCmd() *cobra.Command {
 	}
 	c.Flags().StringArrayVar(&command, "agent", nil, "a word of the agent's command (repeat for each word)")
 	c.Flags().BoolVar(&force, "force", false, "overwrite an existing vise.toml")
+	c.Flags().BoolVar(&container, "container", false, "print a Containerfile for vise and its agent, and write nothing")
 	return c
 }
+
+// containerfile is what init --container prints.
+//
+//go:embed Containerfile
+var containerfile string
 
 func writeProject(file string, o config.ProjectOptions, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
