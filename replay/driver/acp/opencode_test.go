@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"vise/engine/process"
 	"vise/engine/trace"
 	"vise/replay/driver"
 	"vise/replay/driver/acp"
@@ -22,12 +23,18 @@ import (
 
 // A real agent, opencode, over the real protocol: `.ci/run full` installs it and
 // runs this test where there is no network but the loopback. Its model is a
-// scripted server that searches the rules once and then answers.
+// scripted server that searches the rules once and then answers. It does the same
+// in a sandbox that holds its files and its network.
 func TestRealOpencode(t *testing.T) {
 	bin := os.Getenv("VISE_OPENCODE")
 	if bin == "" {
 		t.Skip("VISE_OPENCODE is not set; .ci/run full installs opencode and sets it")
 	}
+	t.Run("plain", func(t *testing.T) { talkToOpencode(t, bin, false) })
+	t.Run("sandbox", func(t *testing.T) { talkToOpencode(t, bin, true) })
+}
+
+func talkToOpencode(t *testing.T, bin string, confined bool) {
 	var mu sync.Mutex
 	var asked int
 	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,9 +74,15 @@ func TestRealOpencode(t *testing.T) {
 	}
 	server, set := serveRules(t, "Confirm the refund with the customer before issuing it.")
 	var log bytes.Buffer
+	dir := t.TempDir()
+	var box *process.Sandbox
+	if confined {
+		box = &process.Sandbox{Write: []string{dir, home}, Home: os.Getenv("HOME"), Network: process.Network{
+			Services: []string{strings.TrimPrefix(model.URL, "http://"), strings.Split(strings.TrimPrefix(server.URL, "http://"), "/")[0]}}}
+	}
 	agent, err := acp.Start(t.Context(), driver.Config{
-		Command: []string{bin, "acp"}, Dir: t.TempDir(), SessionID: "s1", MCP: []driver.MCPServer{server}, Log: &log, StartTimeout: 60 * time.Second,
-		Env: driver.Environ(nil, map[string]string{"HOME": home, "OPENCODE_CONFIG": config, "OPENCODE_DISABLE_AUTOUPDATE": "1",
+		Command: []string{bin, "acp"}, Dir: dir, Sandbox: box, SessionID: "s1", MCP: []driver.MCPServer{server}, Log: &log, StartTimeout: 60 * time.Second,
+		Env: driver.Environ(nil, map[string]string{"HOME": home, "TMPDIR": home, "OPENCODE_CONFIG": config, "OPENCODE_DISABLE_AUTOUPDATE": "1",
 			"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}, os.Environ()),
 	})
 	if err != nil {
@@ -77,6 +90,7 @@ func TestRealOpencode(t *testing.T) {
 	}
 	defer func() { t.Logf("%+v", agent.Close(context.Background())) }()
 	info := agent.Info()
+	t.Log(info.Held.Detail())
 	if info.Agent == "" || info.Protocol != 1 {
 		t.Errorf("the agent says %+v", info)
 	}
