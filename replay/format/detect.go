@@ -8,8 +8,10 @@ import (
 	"io"
 	"strings"
 
+	"vise/replay/format/atif"
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
+	"vise/replay/format/cursor"
 	"vise/replay/format/gemini"
 	"vise/replay/format/inspectai"
 	"vise/replay/format/native"
@@ -19,6 +21,7 @@ import (
 	"vise/replay/format/recording"
 	"vise/replay/format/sweagent"
 	"vise/replay/format/tau"
+	"vise/replay/format/whowhen"
 )
 
 // Bounds of looking at a file to tell its format.
@@ -110,7 +113,7 @@ var one = []struct {
 }{
 	{native.Name, "", func(m members) bool { return m.has("vise") && m.text("type") == "session" }},
 	{tau.NameTau2, "", func(m members) bool { return m.has("simulations") && (m.has("tasks") || m.has("info")) }},
-	{"", "an ATIF trajectory (Harbor)", func(m members) bool { return strings.HasPrefix(m.text("schema_version"), "ATIF-") }},
+	{atif.Name, "", func(m members) bool { return strings.HasPrefix(m.text("schema_version"), "ATIF-") }},
 	{sweagent.NameMini, "", func(m members) bool { return strings.HasPrefix(m.text("trajectory_format"), "mini-swe-agent") }},
 	{sweagent.Name, "", func(m members) bool { return m.has("trajectory", "history") }},
 	{otel.NameOTLP, "", func(m members) bool { return m.has("resourceSpans") }},
@@ -123,10 +126,14 @@ var one = []struct {
 	{otel.NameAgents, "", func(m members) bool {
 		return strings.Contains(m["traces"], `"trace.span"`) || strings.Contains(m["traces"], `"object"`)
 	}},
-	{"", "a Langfuse export", func(m members) bool { return m.has("trace", "observations") }},
-	{"", "a LangSmith export", func(m members) bool { return strings.HasPrefix(m["post"], "[") || strings.HasPrefix(m["patch"], "[") }},
+	{otel.NameLangfuse, "", func(m members) bool {
+		return m.has("trace", "observations") || strings.HasPrefix(m["trace"], "{") && strings.Contains(m["trace"], `"observations"`)
+	}},
+	{otel.NameLangSmith, "", func(m members) bool {
+		return strings.HasPrefix(m["post"], "[") || strings.HasPrefix(m["patch"], "[") || m.has("run_type", "dotted_order")
+	}},
 	{inspectai.Name, "", func(m members) bool { return m.has("eval", "version", "status") }},
-	{"", "a Who&When annotation", func(m members) bool { return m.has("mistake_agent", "history") }},
+	{whowhen.Name, "", func(m members) bool { return m.has("mistake_agent", "history") }},
 	{gemini.Name, "", func(m members) bool {
 		return m.has("sessionId") && (m.has("messages") || m.has("projectHash")) || strings.HasPrefix(m["history"], "[") && strings.Contains(m["history"], `"parts"`)
 	}},
@@ -151,7 +158,7 @@ var one = []struct {
 		return m.has("created_at") && (m.has("role") || t == "function_call" || t == "function_result")
 	}},
 	{claudecode.Name, "", claude},
-	{"", "a Cursor transcript", func(m members) bool { return m.has("role", "message") && !m.has("type") }},
+	{cursor.Name, "", func(m members) bool { return m.has("role", "message") && !m.has("type") }},
 	{openai.NameChat, "", func(m members) bool {
 		return strings.HasPrefix(m["messages"], "[") || m.has("choices", "object") || strings.HasPrefix(m["request"], "{") && strings.Contains(m["request"], `"messages"`)
 	}},
@@ -264,7 +271,7 @@ func array(sc *recording.Scanner) (name, other string) {
 		case m.has("traj") && (m.has("reward") || m.has("task_id")):
 			name = tau.NameTau
 		case m.has("conversations", "episode"):
-			other = "a Harbor SFT export"
+			name = atif.NameSFT
 		case m.has("trace_id", "span_id"):
 			name = otel.NameSpans
 		case m.has("action") || m.has("observation"):

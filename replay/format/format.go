@@ -12,8 +12,10 @@ import (
 	"os"
 	"slices"
 
+	"vise/replay/format/atif"
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
+	"vise/replay/format/cursor"
 	"vise/replay/format/gemini"
 	"vise/replay/format/inspectai"
 	"vise/replay/format/native"
@@ -23,6 +25,7 @@ import (
 	"vise/replay/format/recording"
 	"vise/replay/format/sweagent"
 	"vise/replay/format/tau"
+	"vise/replay/format/whowhen"
 )
 
 // What readers and their callers speak in; see package recording.
@@ -63,6 +66,12 @@ var readers = []reader{
 	{gemini.Name, func(f *os.File, path string, rec *recording.Recorder) error { return gemini.Read(f, path, rec) }},
 	{openhands.Name, func(f *os.File, path string, rec *recording.Recorder) error { return openhands.Read(f, path, rec) }},
 	{inspectai.Name, func(f *os.File, path string, rec *recording.Recorder) error { return inspectai.Read(f, path, rec) }},
+	{whowhen.Name, func(f *os.File, path string, rec *recording.Recorder) error { return whowhen.Read(f, path, rec) }},
+	{atif.Name, func(f *os.File, path string, rec *recording.Recorder) error { return atif.Read(f, path, rec) }},
+	{atif.NameSFT, func(f *os.File, path string, rec *recording.Recorder) error { return atif.ReadSFT(f, path, rec) }},
+	{cursor.Name, func(f *os.File, path string, rec *recording.Recorder) error { return cursor.Read(f, path, rec) }},
+	{otel.NameLangfuse, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadLangfuse(f, path, rec) }},
+	{otel.NameLangSmith, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadLangSmith(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 }

@@ -61,7 +61,8 @@ func FuzzRead(f *testing.F) {
 // folders of testdata/sessions by format, where they are not named alike.
 var folders = map[string]string{"native": "native", "claude-code": "claude-code", "codex": "codex", "tau-bench": "tau", "tau2": "tau", "openai-chat": "openai", "openai-responses": "openai",
 	"swe-agent": "swe-agent", "mini-swe-agent": "swe-agent",
-	"otlp": "otel", "spans": "otel", "trail": "otel", "openai-agents": "otel", "gemini-cli": "gemini-cli", "openhands": "openhands", "inspect": "inspect"}
+	"otlp": "otel", "spans": "otel", "trail": "otel", "openai-agents": "otel", "gemini-cli": "gemini-cli", "openhands": "openhands", "inspect": "inspect",
+	"who-and-when": "who-and-when", "atif": "atif", "harbor-sft": "atif", "langfuse": "langfuse", "langsmith": "langfuse", "cursor": "cursor"}
 
 func FuzzDetect(f *testing.F) {
 	for _, s := range []string{"", "{", "[", `{"vise":1,"type":"session"}`, `[{"traj":[],"reward":1}]`, "PK\x03\x04", `{"a":"` + "\n" + `{"type":"user","uuid":"x"}`} {

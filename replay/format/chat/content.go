@@ -55,6 +55,7 @@ type Part struct {
 		MediaType string `json:"media_type"`
 		Data      string `json:"data"`
 		URL       string `json:"url"`
+		Path      string `json:"path"`
 	} `json:"source"`
 	// Calls and results as parts.
 	ID        Scalar          `json:"id"`
@@ -172,6 +173,8 @@ func (p Part) payload() string {
 		return recording.Binary(kindOf(p.Type), p.Source.MediaType, p.Source.Data)
 	case p.Source.URL != "":
 		return "[" + kindOf(p.Type) + " " + recording.Cut(p.Source.URL, 200) + "]"
+	case p.Source.Path != "":
+		return "[" + kindOf(p.Type) + " " + recording.Cut(p.Source.Path, 200) + "]"
 	}
 	url := ""
 	if len(p.ImageURL) > 0 {
@@ -242,7 +245,7 @@ func Text(raw json.RawMessage) string {
 			return c.Text
 		}
 	}
-	return string(raw)
+	return spelling(raw)
 }
 
 // Join puts texts on lines of their own; empty ones are left out.

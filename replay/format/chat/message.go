@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -105,7 +106,7 @@ func (c Call) Target() (name, args string) {
 }
 
 // Arguments is the text of arguments: a JSON text is unwrapped, any other value is
-// kept in its JSON spelling.
+// kept in its JSON spelling, on one line.
 func Arguments(raw json.RawMessage) string {
 	if len(raw) > 0 && raw[0] == '"' {
 		return inner(raw)
@@ -113,7 +114,19 @@ func Arguments(raw json.RawMessage) string {
 	if string(raw) == "null" {
 		return ""
 	}
-	return string(raw)
+	return spelling(raw)
+}
+
+// spelling is a value as JSON on one line: documents are often indented.
+func spelling(raw json.RawMessage) string {
+	if bytes.IndexByte(raw, '\n') < 0 {
+		return string(raw)
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return string(raw)
+	}
+	return b.String()
 }
 
 // Fault is the error flag of a result: a flag, a text, or an object with a message.

@@ -27,6 +27,7 @@ type collector struct {
 type collected struct {
 	id      string
 	session string
+	asked   string // what the user said, where the recording tells it beside the spans
 	spans   []*span
 	known   map[string]int // by span id
 	bytes   int
@@ -206,6 +207,9 @@ func (t *collected) sort(asIs bool) {
 // input is what the user said in a trace: as an agent's span tells it, else the
 // root, else the first prompt.
 func (t *collected) input() string {
+	if t.asked != "" {
+		return t.asked
+	}
 	for _, s := range t.spans {
 		if s.kind() == trace.AGENT {
 			if text := s.asked(); text != "" {

@@ -12,9 +12,21 @@ import (
 // the GenAI conventions of OpenTelemetry, those of AWS, Traceloop and Langfuse. A
 // step is one response of a model: embeddings and rerankers are none.
 func (s *span) kind() trace.Kind {
-	for _, key := range []string{"openinference.span.kind", "aws.genai.span_kind", "langfuse.observation.type"} {
+	if t := s.attrs.text("langfuse.observation.type"); t != "" {
+		// Older clients had no type for calls; what started one names it.
+		switch {
+		case t == "GENERATION" || t == "generation":
+			return trace.LLM
+		case strings.EqualFold(t, "TOOL") || s.attrs.text("gen_ai.operation.name") == "execute_tool" || s.attrs.text("gen_ai.tool.call.id") != "":
+			return trace.TOOL
+		case strings.EqualFold(t, "AGENT"):
+			return trace.AGENT
+		}
+		return trace.CHAIN
+	}
+	for _, key := range []string{"openinference.span.kind", "aws.genai.span_kind"} {
 		switch strings.ToUpper(s.attrs.text(key)) {
-		case "LLM", "GENERATION":
+		case "LLM":
 			return trace.LLM
 		case "TOOL":
 			return trace.TOOL
