@@ -392,3 +392,12 @@ func TestRealProjects(t *testing.T) {
 		})
 	}
 }
+
+// cutOffApply leaves the store as a crash while applying does.
+func (d *desk) cutOffApply(r run.Run) {
+	d.t.Helper()
+	r.Applied = &run.Applied{}
+	if err := d.store.Update(d.t.Context(), func(tx *store.Tx) error { return tx.PutPatchRun(r) }); err != nil {
+		d.t.Fatal(err)
+	}
+}

@@ -44,14 +44,21 @@ type RepairRequest struct {
 	Stepper Stepper
 }
 
+func (q RepairRequest) check() error {
+	if q.MaxAttempts < 1 || q.MaxRuntime <= 0 {
+		return errors.New("max-attempts must be 1 or more, max-runtime positive")
+	}
+	return nil
+}
+
 // Repair runs the loop of a run to its end: REPAIRED, FAILED, NEEDS_HUMAN,
 // NEEDS_AGENT, BLOCKED or CANCELLED. A loop that was cut off goes on where it
 // was, with its own bounds. The outcome is stored, and written to outcome.json
 // beside the packets. An error leaves the loop to be taken up again.
 func (b *Bench) Repair(ctx context.Context, q RepairRequest) (run.Loop, error) {
 	fail := func(l run.Loop, err error) (run.Loop, error) { return l, fmt.Errorf("repair %s: %w", q.RunID, err) }
-	if q.MaxAttempts < 1 || q.MaxRuntime <= 0 {
-		return fail(run.Loop{}, errors.New("max-attempts must be 1 or more, max-runtime positive"))
+	if err := q.check(); err != nil {
+		return fail(run.Loop{}, err)
 	}
 	b.mu.Lock()
 	busy := b.loops[q.RunID]

@@ -57,7 +57,7 @@ const maxFailed = 50
 // Lines by which runners name a failing test, each with the name in its group.
 var failedLines = []*regexp.Regexp{
 	regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`),                        // go test
-	regexp.MustCompile(`(?m)^FAILED ([^\s(]\S*?)(?: - .*)?$`),                  // pytest -ra, the summary of its default
+	regexp.MustCompile(`(?m)^FAILED ([^\s(]\S*?)(?: - .*)?$`),            // pytest -ra, the summary of its default
 	regexp.MustCompile(`(?m)^(?:FAIL|ERROR): (\S+ \([^)\n]+\))`),         // unittest
 	regexp.MustCompile(`(?m)^test (\S+) \.\.\. FAILED`),                  // cargo test
 	regexp.MustCompile(`(?m)^\s*not ok \d+ (?:- )?(.+?)\s*(?:#.*)?$`),    // TAP, node --test

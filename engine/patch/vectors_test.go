@@ -1,0 +1,516 @@
+package patch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"vise/engine/guard"
+	"vise/engine/internal/vectors"
+	"vise/engine/patch/drive"
+	"vise/engine/patch/policy"
+	"vise/engine/patch/risk"
+	"vise/engine/patch/run"
+	"vise/engine/patch/tree"
+)
+
+func TestVectorsTestCounts(t *testing.T) {
+	type input struct {
+		Output string `json:"output"`
+	}
+	vectors.RunPatch(t, "test_counts", func(t *testing.T, in input) any {
+		passed, total := Counts(in.Output)
+		return map[string]any{"passed": passed, "total": total}
+	})
+}
+
+// script is the world of a loop_trace case.
+type script struct {
+	Runs []struct {
+		Changes []ChangedFile `json:"changes"`
+		Blast   int           `json:"blast"`
+		Future  *risk.Future  `json:"future"`
+		Raises  string        `json:"raises"`
+	} `json:"runs"`
+	Proofs []struct {
+		Verdict string   `json:"verdict"`
+		Reasons []string `json:"reasons"`
+		Phases  []struct {
+			Phase  string  `json:"phase"`
+			Passed bool    `json:"passed"`
+			Code   *int    `json:"returncode"`
+			Sum    *string `json:"output_sha256"`
+			OK     *int    `json:"tests_passed"`
+			Total  *int    `json:"tests_total"`
+		} `json:"phases"`
+	} `json:"proofs"`
+	ProofSeconds  []float64 `json:"proof_seconds"`
+	RepairSeconds []float64 `json:"repair_seconds"`
+	Driver        string    `json:"driver"`
+	Workspaces    string    `json:"workspaces"`
+	MaxAttempts   *int      `json:"max_attempts"`
+	MaxRuntime    *float64  `json:"max_runtime_seconds"`
+	PhaseTimeout  *float64  `json:"prove_timeout_seconds"`
+	Integrity     *bool     `json:"integrity_ok"`
+
+	now     time.Time
+	proofs  int
+	room    string
+	latest  run.Proof
+	trace   []any
+	packets []any
+}
+
+func (s *script) op(name string, kv ...any) {
+	m := map[string]any{"op": name}
+	for i := 0; i < len(kv); i += 2 {
+		m[kv[i].(string)] = kv[i+1]
+	}
+	s.trace = append(s.trace, m)
+}
+
+func runIndex(id string) int { n := 0; fmt.Sscanf(id, "run%d", &n); return n }
+
+func (s *script) wait(list []float64, i int) {
+	if i < len(list) {
+		s.now = s.now.Add(time.Duration(list[i] * float64(time.Second)))
+	}
+}
+
+var errIntegrity = errors.New("integrity")
+
+func (s *script) Prove(_ context.Context, l *run.Loop) (run.Proof, error) {
+	if s.Integrity != nil && !*s.Integrity {
+		return run.Proof{}, errIntegrity
+	}
+	s.op("proof", "run", runIndex(l.Current), "root", s.room, "timeout", l.PhaseLimit.Seconds())
+	p := s.Proofs[min(s.proofs, len(s.Proofs)-1)]
+	s.wait(s.ProofSeconds, s.proofs)
+	s.proofs++
+	s.latest = run.Proof{Verdict: p.Verdict, Reasons: p.Reasons}
+	for _, f := range p.Phases {
+		x := run.Phase{Phase: f.Phase, Passed: f.Passed, ReturnCode: f.Code, TestsPassed: f.OK, TestsTotal: f.Total}
+		if f.Sum != nil {
+			x.OutputSHA256 = *f.Sum
+		}
+		s.latest.Phases = append(s.latest.Phases, x)
+	}
+	return s.latest, nil
+}
+
+func (s *script) Content(_ *run.Loop, id string) (string, bool, error) { return id, false, nil }
+
+func (s *script) Boundary(l *run.Loop) ([]risk.Cause, error) {
+	r := s.Runs[runIndex(l.Current)]
+	var changes []risk.Change
+	for _, c := range r.Changes {
+		changes = append(changes, risk.Change{Path: c.Path, Type: c.ChangeType, Decision: policy.Action(c.Decision)})
+	}
+	level := ""
+	if r.Future != nil {
+		level = r.Future.Level
+	}
+	cause, err := risk.ScopeChange(changes, level)
+	if cause == nil {
+		return nil, err
+	}
+	return []risk.Cause{*cause}, nil
+}
+
+func (s *script) Packet(_ context.Context, l *run.Loop) (string, error) {
+	i := runIndex(l.Current)
+	in := s.Runs[i]
+	r := run.Run{ID: l.Current, BaseDigest: "base-of-" + l.Current, Proof: &s.latest, Patch: &run.Manifest{Digest: "patch-of-" + l.Current}, Blast: risk.Blast{Score: in.Blast},
+		Policy: policy.Policy{Filesystem: policy.Filesystem{AllowWrite: []string{"src/**", "tests/**"}}}, Future: risk.Future{Level: "low"}}
+	if in.Future != nil {
+		r.Future = *in.Future
+	}
+	for _, c := range in.Changes {
+		r.Patch.Entries = append(r.Patch.Entries, run.Entry{Path: c.Path, ChangeType: c.ChangeType, Decision: policy.Action(c.Decision)})
+	}
+	p, err := newPacket(r, *l, "", guard.DefaultRedactor())
+	if err != nil {
+		return "", err
+	}
+	raw, err := p.Encode()
+	if err != nil {
+		return "", err
+	}
+	var all map[string]any
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return "", err
+	}
+	v1 := map[string]any{"schema_version": 1} // the fields of version 1, without the policy
+	for _, k := range []string{"run_id", "attempt", "failed_tests", "changed_files", "allowed_scope", "risk", "reasons", "patch_digest", "base_digest"} {
+		v1[k] = all[k]
+	}
+	phases := []any{}
+	for _, f := range all["failed_phases"].([]any) {
+		x := f.(map[string]any)
+		phases = append(phases, map[string]any{"phase": x["phase"], "returncode": x["returncode"], "output_sha256": x["output_sha256"], "tests_passed": x["tests_passed"], "tests_total": x["tests_total"]})
+	}
+	v1["failed_phases"] = phases
+	s.packets = append(s.packets, v1)
+	s.op("packet", "dir_run", i, "attempt", l.Attempt+1)
+	return drive.SeedPacket(l.Current, l.Attempt+1), nil
+}
+
+func (s *script) Drive(_ context.Context, l *run.Loop) error {
+	if s.Driver == "none" {
+		return drive.ErrNoCommand
+	}
+	s.op("driver", "attempt", l.Attempt+1, "run", runIndex(l.Current))
+	if s.Driver == "raises" {
+		return errors.New("propagated:driver")
+	}
+	return nil
+}
+
+func (s *script) Repair(_ context.Context, l *run.Loop) (string, string, error) {
+	k := l.Attempt + 1
+	if s.Workspaces == "fresh" {
+		s.room = fmt.Sprintf("ws%d", k)
+		s.op("workspace", "id", s.room)
+	}
+	s.op("repair", "run", k, "root", s.room, "argv", []string{"agent", fmt.Sprintf("#%d", k)}, "attempt", k)
+	if k >= len(s.Runs) {
+		return "", "", fmt.Errorf("there is no run %d in the script", k)
+	}
+	if s.Runs[k].Raises != "" {
+		return "", "", errors.New("propagated:" + s.Runs[k].Raises)
+	}
+	s.wait(s.RepairSeconds, l.Attempt)
+	return fmt.Sprintf("run%d", k), "", nil
+}
+
+func (s *script) Moved(*run.Loop) (string, error)             { return "", nil }
+func (s *script) Save(context.Context, *run.Loop) error       { return nil }
+func (s *script) Hold(ctx context.Context, _ *run.Loop) error { return ctx.Err() }
+func (s *script) Now() time.Time                              { return s.now }
+
+// reason is how the vectors tell why a loop ended.
+func reason(l run.Loop) map[string]any {
+	out := map[string]any{"code": l.Reason.Code}
+	switch l.Reason.Code {
+	case "attempts_exhausted":
+		out["count"] = l.Reason.Attempt
+	case "boundary_before_repair":
+		c := l.Reason.Causes[0]
+		cause := map[string]any{"code": c.Code}
+		for k, v := range map[string]string{"path": c.Path, "action": c.Action, "level": c.Level} {
+			if v != "" {
+				cause[k] = v
+			}
+		}
+		out["cause"] = cause
+	}
+	return out
+}
+
+func TestVectorsLoopTrace(t *testing.T) {
+	vectors.RunPatch(t, "loop_trace", func(t *testing.T, in script) any {
+		in.room, in.now, in.trace, in.packets = "root", time.Unix(1_800_000_000, 0), []any{}, []any{}
+		q := RepairRequest{RunID: "run0", MaxAttempts: 2, MaxRuntime: 1800 * time.Second}
+		if in.MaxAttempts != nil {
+			q.MaxAttempts = *in.MaxAttempts
+		}
+		if in.MaxRuntime != nil {
+			q.MaxRuntime = time.Duration(*in.MaxRuntime * float64(time.Second))
+		}
+		limit := 900.0
+		if in.PhaseTimeout != nil {
+			limit = *in.PhaseTimeout
+		}
+		if q.check() != nil {
+			return map[string]any{"error": "invalid_config", "trace": in.trace}
+		}
+		l := run.Loop{RunID: "run0", Profile: risk.Seed, MaxAttempts: q.MaxAttempts, MaxRuntime: q.MaxRuntime, PhaseLimit: time.Duration(limit * float64(time.Second)),
+			State: run.StateBudget, Current: "run0", Runs: []string{"run0"}}
+		m := &machine{world: &in}
+		if err := m.drive(t.Context(), &l); err != nil {
+			text := err.Error()
+			if errors.Is(err, policy.ErrPath) {
+				text = "invalid_path"
+			}
+			return map[string]any{"error": text, "trace": in.trace}
+		}
+		attempts := []any{}
+		for _, a := range l.Attempts {
+			x := map[string]any{"attempt": a.Attempt, "run": runIndex(a.RunID), "verdict": a.Verdict, "reasons": a.Reasons, "packet": nil}
+			if a.Packet != "" {
+				x["packet"] = a.Packet
+			}
+			attempts = append(attempts, x)
+		}
+		out := map[string]any{"status": l.Status, "reason": reason(l), "attempts": attempts, "repaired_run": nil, "workspace": nil, "trace": in.trace, "packets": in.packets}
+		if l.Repaired != "" {
+			out["repaired_run"] = runIndex(l.Repaired)
+			if in.room != "root" {
+				out["workspace"] = in.room
+			}
+		}
+		return out
+	})
+}
+
+// play is what a scripted agent of loop_e2e does.
+type play struct {
+	Write   map[string]string `json:"write"`
+	Delete  []string          `json:"delete"`
+	Symlink map[string]string `json:"symlink"`
+	ChmodX  []string          `json:"chmod_x"`
+	Exit    int               `json:"exit"`
+	Argv    []string          `json:"argv"`
+}
+
+func (p play) in(t *testing.T, dir string) run.Status {
+	t.Helper()
+	if len(p.Argv) > 0 {
+		return run.Error // the only literal command is a missing program
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for f, text := range p.Write {
+		must(os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755))
+		must(os.WriteFile(filepath.Join(dir, f), []byte(text), 0o644))
+	}
+	for _, f := range p.Delete {
+		must(os.Remove(filepath.Join(dir, f)))
+	}
+	for f, to := range p.Symlink {
+		must(os.Symlink(to, filepath.Join(dir, f)))
+	}
+	for _, f := range p.ChmodX {
+		must(os.Chmod(filepath.Join(dir, f), 0o755))
+	}
+	if p.Exit != 0 {
+		return run.Failed
+	}
+	return run.Passed
+}
+
+// check is the predicate of a proof command: a file must hold a text.
+type check struct {
+	Path, Equals string
+	RC           int
+}
+
+// stage is the world of a loop_e2e case: real snapshots, patches, decisions,
+// scores and replays; only the container is the suite's predicate. It works in
+// the places where the reference does: in the project, or in fresh copies of the
+// first base.
+type stage struct {
+	script
+	t       *testing.T
+	bench   *Bench
+	root    string // where the next repair works
+	first   *tree.Tree
+	fresh   bool
+	policy  policy.Policy
+	checks  map[string]check
+	plays   []play
+	runs    []run.Run
+	bases   []*tree.Tree
+	saw     []any
+	drivers int
+	noAgent bool
+}
+
+// execute records one scripted run in dir.
+func (s *stage) execute(dir string, p play) {
+	s.t.Helper()
+	id := fmt.Sprintf("run%d", len(s.runs))
+	base, err := tree.Take(s.t.Context(), dir, s.bench.bases(), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	r := run.Run{ID: id, Policy: s.policy, Decision: s.policy.Command([]string{"agent"})}
+	r.Status = p.in(s.t, dir)
+	c, err := tree.Capture(s.t.Context(), base, dir, s.bench.objects(id))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range c.Entries { // the reference cannot hold links
+		c.Entries[i].Materialized = c.Entries[i].ResultLink == nil
+	}
+	if err := s.bench.weigh(&r, base, c, risk.Seed); err != nil {
+		s.t.Fatal(err)
+	}
+	s.runs, s.bases = append(s.runs, r), append(s.bases, base)
+}
+
+func (s *stage) Prove(_ context.Context, l *run.Loop) (run.Proof, error) {
+	i := runIndex(l.Current)
+	r := s.runs[i]
+	p := run.Proof{Verdict: run.NotProven, Reasons: []string{}}
+	add := func(code string) { p.Reasons = append(p.Reasons, code) }
+	pl := plan(s.policy, s.bases[i], *r.Patch)
+	if !pl.Trusted {
+		add("plan_untrusted")
+	}
+	if len(pl.Tests) == 0 {
+		add("no_tests")
+	}
+	dir := filepath.Join(s.t.TempDir(), "room")
+	if err := s.bases[i].Materialise(s.t.Context(), dir); err != nil {
+		return p, err
+	}
+	if !r.Patch.Complete {
+		add("environment_error:RuntimeError")
+	} else if err := tree.Apply(dir, r.Patch.Entries, tree.Objects(s.bench.objects(r.ID))); err != nil {
+		return p, err
+	} else {
+		s.saw = append(s.saw, s.look(dir))
+		bad := ""
+		for _, f := range []struct {
+			name     string
+			commands [][]string
+		}{{run.Setup, pl.Setup}, {run.Build, pl.Build}, {run.Tests, pl.Tests}} {
+			for _, argv := range f.commands {
+				c := s.checks[argv[0]]
+				if b, _ := os.ReadFile(filepath.Join(dir, c.Path)); bad == "" && c.Path != "" && string(b) != c.Equals {
+					bad = fmt.Sprintf("phase_failed:%s:%d", f.name, max(c.RC, 1))
+				}
+			}
+		}
+		if bad != "" {
+			add(bad)
+		}
+	}
+	if r.Status != run.Passed {
+		add("run_not_passed")
+	}
+	if r.Outcome != policy.Allow {
+		add("policy_not_allow")
+	}
+	if !r.Patch.Complete {
+		add("patch_incomplete")
+	}
+	if len(p.Reasons) == 0 {
+		p.Verdict = run.Proven
+	}
+	s.latest = p
+	return p, nil
+}
+
+func (s *stage) look(dir string) map[string]string {
+	s.t.Helper()
+	out := map[string]string{}
+	now, err := tree.Look(s.t.Context(), dir, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for f, e := range now.Files {
+		if e.Link != "" {
+			out[f] = "-> " + e.Link
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(dir, f))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		out[f] = string(b)
+	}
+	return out
+}
+
+func (s *stage) Boundary(l *run.Loop) ([]risk.Cause, error) {
+	return s.runs[runIndex(l.Current)].Causes, nil
+}
+func (s *stage) Packet(context.Context, *run.Loop) (string, error) { return "packet", nil }
+func (s *stage) Drive(context.Context, *run.Loop) error {
+	if s.noAgent {
+		return drive.ErrNoCommand
+	}
+	s.drivers++
+	return nil
+}
+
+func (s *stage) Repair(_ context.Context, l *run.Loop) (string, string, error) {
+	if s.fresh {
+		s.root = filepath.Join(s.t.TempDir(), "ws")
+		if err := s.first.Materialise(s.t.Context(), s.root); err != nil {
+			return "", "", err
+		}
+	}
+	s.execute(s.root, s.plays[l.Attempt])
+	return fmt.Sprintf("run%d", l.Attempt+1), "", nil
+}
+
+func TestVectorsLoopE2E(t *testing.T) {
+	type input struct {
+		Policy      map[string]any    `json:"policy"`
+		Base        map[string]string `json:"base"`
+		Agent       play              `json:"agent"`
+		Repairs     []play            `json:"repairs"`
+		Checks      map[string]check  `json:"checks"`
+		Workspaces  string            `json:"workspaces"`
+		Driver      string            `json:"driver"`
+		MaxAttempts int               `json:"max_attempts"`
+	}
+	vectors.RunPatch(t, "loop_e2e", func(t *testing.T, in input) any {
+		if proof, ok := in.Policy["proof"].(map[string]any); ok {
+			delete(proof, "image") // there is no container here
+		}
+		raw, err := json.Marshal(in.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := policy.Parse("policy.json", raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := t.TempDir()
+		for f, text := range in.Base {
+			play{Write: map[string]string{f: text}}.in(t, root)
+		}
+		s := &stage{t: t, bench: &Bench{o: Options{Dir: t.TempDir()}}, root: root, policy: p, checks: in.Checks, plays: in.Repairs,
+			fresh: in.Workspaces == "fresh", noAgent: in.Driver == "none", saw: []any{}}
+		s.execute(root, in.Agent)
+		s.first = s.bases[0]
+		l := run.Loop{RunID: "run0", Profile: risk.Seed, MaxAttempts: max(in.MaxAttempts, 1), MaxRuntime: time.Hour, State: run.StateBudget, Current: "run0"}
+		if in.MaxAttempts == 0 {
+			l.MaxAttempts = 2
+		}
+		if err := (&machine{world: s}).drive(t.Context(), &l); err != nil {
+			t.Fatal(err)
+		}
+		out := map[string]any{"status": l.Status, "reason_code": l.Reason.Code, "repaired_attempt": nil, "clean_room_saw": s.saw, "root_after": s.look(root), "drivers_called": s.drivers}
+		attempts, runs := []any{}, []any{}
+		for _, a := range l.Attempts {
+			attempts = append(attempts, map[string]any{"attempt": a.Attempt, "verdict": a.Verdict, "reasons": a.Reasons})
+		}
+		for i, r := range s.runs {
+			status := string(r.Status)
+			if r.Status == run.Passed && r.Outcome != policy.Allow {
+				status = string(r.Outcome)
+			}
+			patch := []any{}
+			for _, e := range r.Patch.Entries {
+				patch = append(patch, []any{e.Path, e.ChangeType, e.Decision})
+			}
+			var files []string
+			for f := range s.bases[i].Files {
+				files = append(files, f)
+			}
+			slices.Sort(files)
+			runs = append(runs, map[string]any{"status": status, "safety_outcome": r.Outcome, "blast": r.Blast.Score, "future": []any{r.Future.Score, r.Future.Level}, "patch": patch,
+				"patch_complete": r.Patch.Complete, "base_files": files, "base_complete": len(s.bases[i].Skipped) == 0})
+		}
+		if l.Repaired != "" {
+			out["repaired_attempt"] = runIndex(l.Repaired)
+		}
+		out["attempts"], out["runs"] = attempts, runs
+		return out
+	})
+}
