@@ -36,23 +36,30 @@ func desk(t testing.TB) (*store.Store, episode.Episode, episode.Assignment) {
 
 func furnish(t testing.TB, s *store.Store) (episode.Episode, episode.Assignment) {
 	t.Helper()
+	return furnishAs(t, s, "1")
+}
+
+// furnishAs is furnish for the session s+k, whose notice is n-k and whose episode e-k.
+func furnishAs(t testing.TB, s *store.Store, k string) (episode.Episode, episode.Assignment) {
+	t.Helper()
+	session, traceID := "s"+k, "s"+k+".2"
 	failing := func(id string) trace.Span {
 		return trace.Span{ID: id, Kind: trace.TOOL, Name: "issue_refund", Input: `{"order_id":"A-17","api_key":"sk-live-0123456789abcdefghijkl"}`,
 			Output: "validation error: missing required argument 'reason_code'", Error: "failed"}
 	}
-	turn := trace.Turn{SessionID: "s1", Index: 2, TraceID: "s1.2", Input: "Please refund order A-17.", Spans: []trace.Span{
+	turn := trace.Turn{SessionID: session, Index: 2, TraceID: traceID, Input: "Please refund order A-17.", Spans: []trace.Span{
 		{ID: "1", Kind: trace.TOOL, Name: "harness_rules_search", Input: `{"query":"issue_refund"}`, Output: `{"ok":true,"hits":[]}`},
 		failing("2"), failing("3"), {ID: "4", Kind: trace.LLM, Output: "I was not able to refund it."}}}
 	putTurn(t, s, turn)
 	low := 0.4
-	report := score.Report{SessionID: "s1", TurnIndex: 2, Scores: []score.Score{
-		{Metric: score.ArgumentCorrectness, Value: &low, Threshold: 0.5, Tier: 2, TraceID: "s1.2", Reasons: []string{"sign: issue_refund: the error is about an argument"}},
+	report := score.Report{SessionID: session, TurnIndex: 2, Scores: []score.Score{
+		{Metric: score.ArgumentCorrectness, Value: &low, Threshold: 0.5, Tier: 2, TraceID: traceID, Reasons: []string{"sign: issue_refund: the error is about an argument"}},
 		{Metric: score.OutcomeCorrect, Value: &low, Threshold: 0.9, Reasons: []string{"EXPECTED-ANSWER"}}}}
-	n := notice.FromReport(report, turn, "n-1", "2026-01-01T00:00:00Z")
+	n := notice.FromReport(report, turn, "n-"+k, "2026-01-01T00:00:00Z")
 	if err := s.Update(t.Context(), func(tx *store.Tx) error { return errors.Join(tx.PutReport(report), tx.PutNotice(n)) }); err != nil {
 		t.Fatal(err)
 	}
-	ep := episode.Episode{ID: "e-1", SessionID: "s1", TurnIndex: 2, NoticeIDs: []string{"n-1"}, AllowedTraces: []string{"s1.2"}, CreatedAt: "2026-01-01T00:00:00Z"}
+	ep := episode.Episode{ID: "e-" + k, SessionID: session, TurnIndex: 2, NoticeIDs: []string{"n-" + k}, AllowedTraces: []string{traceID}, CreatedAt: "2026-01-01T00:00:00Z"}
 	return ep, BuildAssignment(Input{Episode: ep, Notices: []notice.Notice{n}, Turn: turn})
 }
 

@@ -41,12 +41,15 @@ func closure(t interface {
 		})
 		return id
 	}
+	names := func(args string) string {
+		return strings.NewReplacer("RULE", created(), "NOTICE", ep.NoticeIDs[0], "TRACE", ep.AllowedTraces[0]).Replace(args)
+	}
 	a := &Agent{Store: s, Config: cfg, ask: func(context.Context, time.Duration, model.Request, func(model.Delta)) (model.Reply, error) {
 		if asked++; asked > len(says) || says[asked-1].tool == "" {
 			return model.Reply{}, fmt.Errorf("no answer")
 		}
 		x := says[asked-1]
-		return model.Reply{Calls: []model.Call{{ID: fmt.Sprint(asked), Name: x.tool, Arguments: strings.ReplaceAll(x.args, "RULE", created())}}, Finish: "tool_calls"}, nil
+		return model.Reply{Calls: []model.Call{{ID: fmt.Sprint(asked), Name: x.tool, Arguments: names(x.args)}}, Finish: "tool_calls"}, nil
 	}}
 	res := a.Run(context.Background(), ep, as)
 	err := s.View(func(tx *store.Tx) error {
@@ -66,34 +69,31 @@ func closure(t interface {
 				t.Errorf("the episode is %s, notice %s is %s", res.Status, id, n.Status)
 			}
 		}
-		rules, err := tx.Rules()
+		r, ok, err := tx.Rule(stored.CandidateID)
 		if err != nil {
 			return err
 		}
-		switch {
-		case len(rules) > 1:
-			t.Errorf("%d rules", len(rules))
-		case len(rules) == 1 && (rules[0].ID != stored.CandidateID || rules[0].Status != rule.Candidate || rules[0].EpisodeID != ep.ID):
-			t.Errorf("rule %+v of episode %+v", rules[0], stored)
-		case len(rules) == 0 && (stored.CandidateID != "" || len(res.CandidateRuleIDs) > 0):
-			t.Errorf("there is no rule, and %q is remembered", stored.CandidateID)
+		if ok && (r.Status != rule.Candidate || r.EpisodeID != ep.ID) {
+			t.Errorf("rule %+v of episode %+v", r, stored)
 		}
-		if (res.Status == episode.CandidateAdded) && len(rules) != 1 {
-			t.Errorf("%s without a rule", res.Status)
+		if !ok && (stored.CandidateID != "" || len(res.CandidateRuleIDs) > 0 || res.Status == episode.CandidateAdded) {
+			t.Errorf("%s, and there is no rule %q", res.Status, stored.CandidateID)
 		}
-		begun, ended := 0, 0
-		events, err := tx.Events(0, 0, store.EventFilter{EpisodeID: ep.ID})
+		begun, ended, wrote := 0, 0, 0
+		events, err := tx.Events(0, 0, store.EventFilter{SessionID: ep.SessionID, EpisodeID: ep.ID})
 		for _, e := range events {
 			switch e.Type {
 			case event.RepairStarted:
 				begun++
+			case event.RuleAdd:
+				wrote++
 			case event.RepairCompleted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 				event.RepairTimedOut, event.RepairFailed:
 				ended++
 			}
 		}
-		if begun != 1 || ended != 1 {
-			t.Errorf("%d begins and %d ends in the journal", begun, ended)
+		if begun != 1 || ended != 1 || wrote > 1 || (wrote == 1) != ok {
+			t.Errorf("%d begins, %d ends and %d rules in the journal", begun, ended, wrote)
 		}
 		steps, serr := tx.Steps(ep.ID)
 		if serr != nil || len(steps) < res.Turns {
@@ -115,24 +115,21 @@ func closure(t interface {
 
 // useful are calls that lead somewhere, and some that must not.
 var useful = []saying{
-	{toolNoticeRead, `{"notice_id":"n-1"}`}, {toolNoticeRead, `{"notice_id":"n-2"}`}, {toolTraceInspect, `{"trace_id":"s1.2"}`},
+	{toolNoticeRead, `{"notice_id":"NOTICE"}`}, {toolNoticeRead, `{"notice_id":"n-2"}`}, {toolTraceInspect, `{"trace_id":"TRACE"}`},
 	{"harness_rules_search", `{"query":"refund"}`}, {toolRuleAdd, `{"rule":"Always pass reason_code.","rationale":"It was missing.","scope":"refunds"}`},
 	{toolRuleAdd, `{"rule":"Never refund twice.","rationale":"x","scope":"../etc"}`}, {toolRuleAdd, `{"rule":""}`}, {toolRuleAdd, `{}`},
-	{toolNoticeAck, `{"notice_id":"n-1","rule_id":"RULE"}`}, {toolNoticeAck, `{"notice_id":"n-1","rule_id":"r-none"}`},
-	{toolNoticeResolve, `{"notice_id":"n-1","resolution":"unactionable","note":"x"}`}, {toolNoticeResolve, `{"notice_id":"n-1","resolution":"no_proposal","note":"x"}`},
-	{toolNoticeResolve, `{"notice_id":"n-1","resolution":"already_covered","rule_id":"RULE"}`}, {toolNoticeResolve, `{"notice_id":"n-1","resolution":"candidate"}`},
+	{toolNoticeAck, `{"notice_id":"NOTICE","rule_id":"RULE"}`}, {toolNoticeAck, `{"notice_id":"NOTICE","rule_id":"r-none"}`},
+	{toolNoticeResolve, `{"notice_id":"NOTICE","resolution":"unactionable","note":"x"}`}, {toolNoticeResolve, `{"notice_id":"NOTICE","resolution":"no_proposal","note":"x"}`},
+	{toolNoticeResolve, `{"notice_id":"NOTICE","resolution":"already_covered","rule_id":"RULE"}`}, {toolNoticeResolve, `{"notice_id":"NOTICE","resolution":"candidate"}`},
 	{"harness_frobnicate", `{}`}, {toolRuleAdd, `{"rule":`}, {"", ""},
 }
 
-// TestEpisodesCloseWhole runs random sequences of calls.
+// TestEpisodesCloseWhole runs random sequences of calls, each on an episode of its own.
 func TestEpisodesCloseWhole(t *testing.T) {
+	s, n := memory(t, time.Now), 0
 	rapid.Check(t, func(rt *rapid.T) {
-		s, err := store.Open(context.Background(), store.Options{InMemory: true})
-		if err != nil {
-			rt.Fatal(err)
-		}
-		defer s.Close()
-		ep, as := furnish(t, s)
+		n++
+		ep, as := furnishAs(t, s, fmt.Sprint("-", n))
 		closure(rt, s, ep, as, rapid.SliceOfN(rapid.SampledFrom(useful), 0, 9).Draw(rt, "calls"))
 	})
 }
@@ -147,12 +144,13 @@ func FuzzToolArguments(f *testing.F) {
 	}
 	f.Add(strings.Join(all[:5], "\n") + "\n" + all[8])
 	f.Add(toolRuleAdd + ` {"rule":1e400,"rationale":null,"scope":["a"],"tags":[1,null,{"a":[]}],"metric":true,"applicability":0}`)
+	s, n := memory(f, time.Now), 0
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 8<<10 {
 			return
 		}
-		s := memory(t, time.Now)
-		ep, as := furnish(t, s)
+		n++
+		ep, as := furnishAs(t, s, fmt.Sprint("-", n))
 		var says []saying
 		for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan() && len(says) < 9; {
 			tool, args, _ := strings.Cut(lines.Text(), " ")
