@@ -64,6 +64,16 @@ func eventWords(e event.Event) string {
 		return about(place, count2(d.int("steps"), "model step"), count2(d.int("calls"), "call"), count2(d.int("errors"), "error"))
 	case event.Notice:
 		return about(place, tag(e.NoticeID), d.text("severity"), d.text("summary"))
+	case event.Skip:
+		why := d.text("reason")
+		if !strings.Contains(why, " ") { // a code, such as rate_limit
+			why = strings.ReplaceAll(why, "_", " ")
+		}
+		return about(place, tag(e.RuleID), d.text("what"), why)
+	case event.Health:
+		return about(d.text("what"), "cannot be used", d.text("reason"), d.text("effect"))
+	case event.BudgetStopped:
+		return d.text("reason")
 	case event.EvalsetCapture, event.CaseProtected:
 		return about(place, tag(e.CaseID))
 	case event.RepairStarted:

@@ -194,10 +194,13 @@ func (p *scoresPane) findings() {
 		badge = "turn " + turnName(r.TurnIndex)
 		for _, m := range p.metrics {
 			s, ok := scoreOf(r, m)
-			if !ok || len(s.Reasons) == 0 {
+			if !ok || len(s.Reasons) == 0 && len(s.Votes) == 0 {
 				continue
 			}
 			rows = append(rows, p.line().Put(style.Heading, m).String())
+			if len(s.Votes) > 0 {
+				rows = append(rows, p.wrapped(style.Dim, votesWords(s.Votes), 2, 0, 1)...)
+			}
 			for _, reason := range distinct(s.Reasons) {
 				severity, text, ok := strings.Cut(reason, ": ")
 				if !ok {
@@ -209,11 +212,38 @@ func (p *scoresPane) findings() {
 		if len(rows) == 0 {
 			rows = p.wrapped(style.Dim, "nothing found in this turn", 1, 0, 0)
 		}
+		if by := scorers(r); by != "" {
+			rows = append(rows, p.wrapped(style.Dim, "scored by "+by, 1, 0, 2)...)
+		}
 		rows = append(rows, p.measured()...)
 	}
 	p.found.Set(ready(rows))
 	p.found.Home()
 	p.label(badge)
+}
+
+// votesWords are the votes that a score is the median of.
+func votesWords(votes []float64) string {
+	parts := make([]string, len(votes))
+	for i, v := range votes {
+		parts[i] = fmt.Sprintf("%.2f", v)
+	}
+	return "median of " + strings.Join(parts, ", ")
+}
+
+// scorers names who gave the scores of a report, "" when it was the offline
+// evaluator alone, as usual.
+func scorers(r scoring.Report) string {
+	var names []string
+	for _, s := range r.Scores {
+		if s.Value != nil && s.By != "" && !slices.Contains(names, s.By) {
+			names = append(names, s.By)
+		}
+	}
+	if len(names) == 1 && strings.HasPrefix(names[0], "local/") {
+		return ""
+	}
+	return strings.Join(names, "; ")
 }
 
 // measured is what vise noise found of the metrics shown; nothing before it ran.

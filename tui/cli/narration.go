@@ -106,6 +106,16 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s · %s · %s  (%s)", turn, words("severity"), words("summary"), e.NoticeID)
 	case event.Recovery:
 		return turn + " · nothing alerts any more"
+	case event.Skip:
+		why := words("reason")
+		if !strings.Contains(why, " ") { // a code, such as rate_limit
+			why = strings.ReplaceAll(why, "_", " ")
+		}
+		return strings.TrimPrefix(strings.Join([]string{turn, strings.TrimSpace(e.RuleID + " " + words("what")), why}, " · "), " · ")
+	case event.Health:
+		return fmt.Sprintf("%s cannot be used: %s · %s", words("what"), words("reason"), words("effect"))
+	case event.BudgetStopped:
+		return words("reason")
 	case event.EvalsetCapture:
 		return fmt.Sprintf("%s · captured as %s", turn, e.CaseID)
 	case event.RepairStarted:

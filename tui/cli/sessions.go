@@ -227,6 +227,9 @@ func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
 			v = fmt.Sprintf("%.2f", *sc.Value)
 		}
 		cells = append(cells, sc.Metric+" "+v)
+		if len(sc.Votes) > 0 {
+			reasons = append(reasons, fmt.Sprintf("%s: median of %.2f", sc.Metric, sc.Votes))
+		}
 		for _, why := range sc.Reasons {
 			reasons = append(reasons, sc.Metric+": "+why)
 		}
