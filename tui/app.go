@@ -38,8 +38,21 @@ type App struct {
 	placed []layout.Placed
 	area   layout.Rect
 
-	overlays []overlay
-	search   *searchBar
+	overlays  []overlay
+	search    *searchBar
+	filtering *filterBar
+	marked    marking
+	held      *grip // what a pressed button holds
+
+	shape      map[viewID]layout.Weights // sizes that a person gave
+	half       bool                      // the focus has most of the room
+	acts       acts
+	saved      map[string]string // filters by name
+	recent     []string          // commands of the palette, newest first
+	unsaved    bool              // the place has changed
+	saving     bool
+	placeKept  whereabouts
+	placeSaved Place
 
 	look      look
 	progress  progress
@@ -93,7 +106,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 		panes: map[PaneID]Pane{}, boxes: map[PaneID]*box{}, views: views(), view: debugView, focus: PaneSessions,
 		w: 80, h: 24, title: "vise " + guard.Line(cfg.Project, 60),
 	}
-	a.focused = map[viewID]PaneID{}
+	a.focused, a.shape, a.saved = map[viewID]PaneID{}, map[viewID]layout.Weights{}, map[string]string{}
 	for _, v := range a.views {
 		a.focused[v.id] = v.first
 	}
@@ -132,9 +145,28 @@ func (a *App) Init() tea.Cmd {
 		})
 	}
 	if a.ready() {
-		cmds = append(cmds, a.apply(Change{Reload: true, Scope: true, Old: *a.ctx.Scope, Style: true}))
+		cmds = append(cmds, a.apply(Change{Reload: true, Scope: true, Old: *a.ctx.Scope, Style: true}), a.begin())
 	}
 	return tea.Batch(cmds...)
+}
+
+// begin goes to where the workbench is to begin: a link, the place where it was left,
+// or the newest session. After an end out of order it asks.
+func (a *App) begin() tea.Cmd {
+	p, known := a.cfg.place, a.cfg.placed
+	if known {
+		a.settlePlace(p)
+	}
+	a.placeSaved = p
+	switch {
+	case a.cfg.Link != nil:
+		return a.goLink(*a.cfg.Link)
+	case a.cfg.Session != "" || a.cfg.Fresh || !known || p.View == "":
+		return nil
+	case !p.Ended:
+		return a.open(&resumeCard{p})
+	}
+	return a.goBack(p)
 }
 
 // ready reports whether there is a project to show.
@@ -144,13 +176,14 @@ func (a *App) ready() bool { return a.cfg.Store != nil }
 // itself, overlays, text inputs, keys, actions; replies and events at any time.
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := a.update(msg)
-	return a, tea.Batch(cmd, a.settleScope())
+	return a, tea.Batch(cmd, a.settleScope(), a.keepPlace())
 }
 
 func (a *App) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		a.w, a.h = msg.Width, msg.Height
+		a.unmark()
 		a.touch()
 		a.arrange()
 		return nil
@@ -204,7 +237,19 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.say(msg.role, msg.text)
 	case doMsg:
 		return a.do(msg.id, msg.arg)
+	case Link:
+		return a.goLink(msg)
+	case saveMsg:
+		return a.save()
+	case savedMsg:
+		a.saving = false
+		return nil
+	case filterMsg:
+		return a.filterRested(msg)
 	case paneReply:
+		if m, ok := msg.(moved); ok && m.err == nil && m.undo.kind != "" {
+			a.did(m.undo)
+		}
 		if p := a.panes[msg.For()]; p != nil {
 			_, cmd := p.Take(a.ctx, msg)
 			a.touch()

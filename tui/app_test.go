@@ -65,7 +65,7 @@ func (b *bench) run(cmd tea.Cmd) {
 			for _, c := range m {
 				b.run(c)
 			}
-		case paneReply, doMsg, sayMsg, feedMsg, activityMsg:
+		case paneReply, doMsg, sayMsg, feedMsg, activityMsg, Link:
 			b.send(m)
 		}
 	case <-time.After(max(80*time.Millisecond, b.patience)): // a tick
@@ -224,7 +224,7 @@ func TestInputsTakeEveryKey(t *testing.T) {
 // focus on a pane that is on it.
 func TestMonkey(t *testing.T) {
 	d := worked(t)
-	keys := []string{"j", "k", "h", "l", "g", "G", "i", "o", "esc", "tab", "1", "2", "3", "4", "5", "6", "7", "8", "9", "D", "R", "E", "z", "[", "]",
+	keys := []string{"j", "k", "h", "l", "g", "G", "i", "o", "esc", "tab", "1", "2", "3", "4", "5", "6", "7", "8", "9", "D", "R", "E", "z", "Z", "[", "]", "<", ">", "+", "-", "=", "F", "#", "O", "M", "u",
 		"n", "N", "/", "a", "?", ":", "T", "f", "u", "b", "y", "Y", "L", "pgdown", "pgup", "home", "end", "down", "up", "enter", " "}
 	b := newBench(t, d, 120, 40)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -235,7 +235,8 @@ func TestMonkey(t *testing.T) {
 			case 1:
 				b.send(wheelMsg{rapid.IntRange(0, 220).Draw(rt, "x"), rapid.IntRange(0, 70).Draw(rt, "y"), rapid.IntRange(-9, 9).Draw(rt, "turns")})
 			case 2:
-				b.send(tea.MouseClickMsg{X: rapid.IntRange(0, 220).Draw(rt, "x"), Y: rapid.IntRange(0, 70).Draw(rt, "y"), Button: tea.MouseLeft})
+				m := tea.Mouse{X: rapid.IntRange(0, 220).Draw(rt, "x"), Y: rapid.IntRange(0, 70).Draw(rt, "y"), Button: tea.MouseLeft}
+				b.send([]tea.Msg{tea.MouseClickMsg(m), tea.MouseMotionMsg(m), tea.MouseReleaseMsg(m)}[rapid.IntRange(0, 2).Draw(rt, "button")])
 			default:
 				b.press(rapid.SampledFrom(keys).Draw(rt, "key"))
 			}

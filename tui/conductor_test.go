@@ -150,7 +150,7 @@ func TestCopy(t *testing.T) {
 	b.app.ctx.Scope.Session, b.app.ctx.Scope.Turn = "s-0001", 2
 	b.send(nil)
 	for _, c := range []struct{ key, want string }{
-		{"y", "sent 6 bytes to the clipboard (OSC 52): s-0001"},
+		{"y", "sent 6 bytes to the terminal's clipboard (OSC 52): s-0001"},
 		{"Y", "vise sessions show s-0001"},
 		{"L", "vise://session/s-0001/turn/2?pane=sessions"},
 	} {
@@ -161,7 +161,7 @@ func TestCopy(t *testing.T) {
 	}
 	for env, want := range map[string]string{"TMUX=/tmp/x": "\x1bPtmux;", "TERM=screen": "\x1bP"} {
 		b.app.cfg.Env = []string{env}
-		raw, ok := b.app.clipboard("x")().(tea.RawMsg)
+		raw, ok := b.app.osc52("x")().(tea.RawMsg)
 		if !ok || !strings.HasPrefix(raw.Msg.(string), want) {
 			t.Errorf("%s: sends %q", env, raw.Msg)
 		}

@@ -1,9 +1,12 @@
 package tui
 
 import (
-	"net/url"
+	"context"
+	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -17,33 +20,83 @@ import (
 // sequences without a word.
 const maxClip = 74_994
 
-// copy sends what is meant to the terminal's clipboard. Whether the terminal takes
-// it cannot be known, so the message says "sent".
+// copy copies what an action means.
 func (a *App) copy(id action.ID) tea.Cmd {
 	p := a.panes[a.focus]
-	var text string
+	text := ""
 	switch id {
 	case action.Copy:
-		text = p.Copy()
+		if text = p.Copy(); a.marked.on {
+			text = a.markedText()
+		}
 	case action.CopyCommand:
 		text = p.Headless()
 	case action.CopyLink:
-		text = a.link()
+		if l, ok := a.link(); ok {
+			text = l.String()
+		}
 	}
+	return a.clip(text)
+}
+
+// clip puts a text on the clipboard: through a program of the desktop where there is
+// one, and through the terminal (OSC 52). A terminal does not tell whether it took it,
+// and the message does not claim that it did.
+func (a *App) clip(text string) tea.Cmd {
 	// What one pastes is what one saw: a record may hold what a terminal would obey.
 	text = guard.Visible(text)
 	switch {
 	case text == "":
 		return a.say(style.Dim, "nothing to copy here")
 	case len(text) > maxClip:
-		return a.say(style.Warn, "too much for the clipboard: "+itoa(len(text))+" bytes, at most "+itoa(maxClip)+"; Y copies the command that prints it")
+		return a.say(style.Warn, "too much for the clipboard: "+thousands(len(text))+" bytes, at most "+thousands(maxClip)+"; Y copies the command that prints it")
 	}
-	said := a.say(style.Info, "sent "+itoa(len(text))+" bytes to the clipboard (OSC 52): "+text)
-	return tea.Batch(said, a.clipboard(text))
+	cmds := []tea.Cmd{a.osc52(text)}
+	argv := clipboardProgram(a.cfg.env, exec.LookPath)
+	if argv == nil {
+		return tea.Batch(append(cmds, a.say(style.Info, "sent "+thousands(len(text))+" bytes to the terminal's clipboard (OSC 52): "+text))...)
+	}
+	ctx := a.ctx.Ctx
+	return tea.Batch(append(cmds, func() tea.Msg {
+		ctx, stop := context.WithTimeout(ctx, clipTime)
+		defer stop()
+		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+		cmd.Stdin = strings.NewReader(text)
+		if err := cmd.Run(); err != nil {
+			return sayMsg{"sent " + thousands(len(text)) + " bytes to the terminal's clipboard (OSC 52); " + argv[0] + " failed: " + err.Error(), style.Warn}
+		}
+		return sayMsg{"copied " + thousands(len(text)) + " bytes with " + argv[0] + ": " + text, style.Info}
+	})...)
 }
 
-// clipboard writes OSC 52, wrapped for a multiplexer that would swallow it.
-func (a *App) clipboard(text string) tea.Cmd {
+// clipTime bounds a program of the desktop.
+const clipTime = 2 * time.Second
+
+// clipboardProgram is the program that puts its input on the clipboard of the desktop,
+// nil when there is none: over SSH the desktop is elsewhere.
+func clipboardProgram(env func(string) string, look func(string) (string, error)) []string {
+	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
+		return nil
+	}
+	var list [][]string
+	switch {
+	case runtime.GOOS == "darwin":
+		list = [][]string{{"pbcopy"}}
+	case env("WAYLAND_DISPLAY") != "":
+		list = [][]string{{"wl-copy"}, {"xclip", "-selection", "clipboard"}}
+	case env("DISPLAY") != "":
+		list = [][]string{{"xclip", "-selection", "clipboard"}, {"xsel", "-ib"}}
+	}
+	for _, argv := range list {
+		if _, err := look(argv[0]); err == nil {
+			return argv
+		}
+	}
+	return nil
+}
+
+// osc52 sends a text to the terminal, wrapped for a multiplexer that would swallow it.
+func (a *App) osc52(text string) tea.Cmd {
 	seq := ansi.SetSystemClipboard(text)
 	switch {
 	case a.cfg.env("TMUX") != "":
@@ -52,30 +105,6 @@ func (a *App) clipboard(text string) tea.Cmd {
 		return tea.Raw(ansi.ScreenPassthrough(seq, 0))
 	}
 	return tea.SetClipboard(text)
-}
-
-// link is the address of what is on the screen.
-func (a *App) link() string {
-	s := a.ctx.Scope
-	var b strings.Builder
-	b.WriteString("vise://")
-	switch {
-	case a.view == repairView && s.Episode != "":
-		b.WriteString("episode/" + url.PathEscape(s.Episode))
-		if s.Step > 0 {
-			b.WriteString("/step/" + strconv.Itoa(s.Step))
-		}
-	case a.view == evidenceView && s.Rule != "":
-		b.WriteString("rule/" + url.PathEscape(s.Rule))
-	case s.Session != "":
-		b.WriteString("session/" + url.PathEscape(s.Session))
-		if s.Turn != NoTurn {
-			b.WriteString("/turn/" + strconv.Itoa(s.Turn))
-		}
-	default:
-		return ""
-	}
-	return b.String() + "?pane=" + string(a.focus)
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

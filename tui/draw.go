@@ -85,6 +85,9 @@ func (a *App) write(out *strings.Builder, form layout.Form) {
 	for i, p := range a.placed {
 		id := PaneID(p.Pane)
 		boxes[i] = boxed(a.boxes[id], s, a.panes[id], number1(id), p.Rect.W, p.Rect.H, id == a.focus)
+		if a.marked.on && a.marked.pane == id {
+			boxes[i] = a.highlight(boxes[i])
+		}
 	}
 	body(out, a.area, a.placed, boxes)
 	out.WriteByte('\n')
@@ -176,6 +179,8 @@ func (a *App) footer() string {
 	switch {
 	case a.search != nil && a.search.typing:
 		return a.searchRow(r)
+	case a.filtering != nil:
+		return a.filterRow(r)
 	case a.toast.text != "":
 		return r.Space(1).Put(a.toast.role, a.toast.text).String()
 	case a.search != nil:

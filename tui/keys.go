@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,6 +22,9 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	}
 	a.toast.text = "" // it has been read
+	if a.marked.on && k.String() != "y" {
+		a.unmark()
+	}
 	if layout.FormOf(a.w, a.h) == layout.TooSmall {
 		// What cannot be seen must not be done.
 		if act, ok := a.reg.Lookup(k.String(), string(a.focus)); ok && act.ID == action.Quit {
@@ -33,6 +37,9 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	if a.search != nil && a.search.typing {
 		return a.searchKey(k)
+	}
+	if a.filtering != nil {
+		return a.filterKey(k)
 	}
 	act, ok := a.reg.Lookup(k.String(), string(a.focus))
 	if !ok {
@@ -54,6 +61,11 @@ func (a *App) paste(m tea.PasteMsg) tea.Cmd {
 	if a.search != nil && a.search.typing {
 		return a.searchPaste(m)
 	}
+	if a.filtering != nil {
+		var cmd tea.Cmd
+		a.filtering.input, cmd = a.filtering.input.Update(m)
+		return tea.Batch(cmd, a.filterTyped())
+	}
 	return nil
 }
 
@@ -74,15 +86,52 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.open(newPalette(a))
 	case action.Themes:
 		if arg != "" {
-			return a.chooseTheme(arg)
+			was := a.look.chosen
+			cmd := a.chooseTheme(arg)
+			if a.look.chosen != was {
+				a.did(act{kind: actTheme, before: was, after: arg})
+			}
+			return cmd
 		}
 		return a.open(newThemePicker(a))
 	case action.Redraw:
 		return tea.ClearScreen
 	case action.Zoom:
-		a.zoom = !a.zoom
+		a.zoom, a.half = !a.zoom, false
 		a.arrange()
 		return nil
+	case action.Half:
+		a.half, a.zoom = !a.half, false
+		a.arrange()
+		return nil
+	case action.Wider, action.Narrower, action.Taller, action.Lower:
+		return a.resize(id)
+	case action.Level:
+		return a.level()
+	case action.Undo, action.Redo:
+		return a.undo(id == action.Redo)
+	case action.Filter:
+		if arg != "" {
+			return a.filter(a.focus, arg, a.panes[a.focus].(Filterer).Filtered())
+		}
+		return a.openFilter()
+	case action.KeepFilter, action.Turn, action.Open:
+		if arg == "" {
+			return a.ask(id)
+		}
+		switch id {
+		case action.KeepFilter:
+			return a.keepFilter(arg)
+		case action.Open:
+			return a.openLink(arg)
+		}
+		return a.goTurn(arg)
+	case action.Mouse:
+		a.cfg.NoMouse = !a.cfg.NoMouse
+		if a.cfg.NoMouse {
+			return a.say(style.Info, "the mouse belongs to the terminal now: it selects as in a shell; M takes it back")
+		}
+		return a.say(style.Info, "the mouse belongs to vise again")
 	case action.Escape:
 		return a.escape()
 	case action.ViewDebug:
@@ -296,8 +345,19 @@ func (a *App) disabled(id action.ID) string {
 		}
 	case action.Breakpoint:
 		return "breakpoints are not there yet; every model and tool call is a checkpoint"
-	case action.Filter:
-		return "there is no filter yet; / searches in this pane"
+	case action.Filter, action.KeepFilter:
+		if _, ok := a.panes[a.focus].(Filterer); !ok {
+			return "this pane has no filter; / searches in it"
+		}
+	case action.Turn:
+		if a.ctx.Scope.Session == "" {
+			return "no session is selected"
+		}
+	case action.Wider, action.Narrower, action.Taller, action.Lower, action.Level, action.Half:
+		if a.zoom {
+			return "a pane is zoomed; z ends that"
+		}
+		return a.zoomless()
 	case action.Back, action.Forward:
 		if why := a.idleTime(id); why != "" {
 			return why
@@ -308,8 +368,8 @@ func (a *App) disabled(id action.ID) string {
 		if !stoppable() {
 			return "there is no shell to go back to; q quits"
 		}
-	case action.Undo:
-		return "nothing to undo"
+	case action.Undo, action.Redo:
+		return a.undoable(id == action.Redo)
 	case action.Search:
 		if _, ok := a.panes[a.focus].(Searcher); !ok {
 			return "this pane has no search"
@@ -348,17 +408,43 @@ func (a *App) live(id action.ID) bool {
 	return a.disabled(id) == ""
 }
 
+// goTurn goes to a turn of the session in scope by its number.
+func (a *App) goTurn(arg string) tea.Cmd {
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 0 {
+		return a.say(style.Warn, "a turn is a number from 0 on: :turn 12")
+	}
+	id, s := a.ctx.Scope.Session, a.ctx.Store
+	return func() tea.Msg {
+		l, ok := Link{Kind: "session", ID: id, Turn: n, Pane: PaneTurns}, false
+		err := s.View(func(tx *store.Tx) (err error) {
+			ok, err = l.Find(tx)
+			return err
+		})
+		switch {
+		case err != nil:
+			return sayMsg{err.Error(), style.Bad}
+		case !ok:
+			return sayMsg{"session " + tag(id) + " has no turn " + itoa(n), style.Warn}
+		}
+		return l
+	}
+}
+
 // escape ends what is open, the innermost first.
 func (a *App) escape() tea.Cmd {
 	switch {
 	case a.search != nil:
 		return a.closeSearch()
-	case a.zoom:
-		a.zoom = false
+	case a.zoom || a.half:
+		a.zoom, a.half = false, false
 		a.arrange()
 	default:
 		if cmd, ok := a.panes[a.focus].Do(a.ctx, action.Escape); ok {
 			return cmd
+		}
+		if p, ok := a.panes[a.focus].(Filterer); ok && p.Filtered() != "" {
+			return a.filter(a.focus, "", p.Filtered())
 		}
 	}
 	return nil

@@ -14,7 +14,7 @@ import (
 func TestNothingElseMoves(t *testing.T) {
 	timers := map[string]string{
 		"motion.go": "the clock in the header", "app.go": "first paint and the end of a message", "sheet.go": "panes that look again for what no event tells",
-		"notify.go": "the next notification", "uistate.go": "saving where one is", "filter.go": "a pause in typing",
+		"notify.go": "the next notification", "uistate.go": "saving where one is", "filterbar.go": "a pause in typing",
 	}
 	files, err := filepath.Glob("*.go")
 	if err != nil {

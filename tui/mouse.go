@@ -16,12 +16,13 @@ const wheelEvery = 16 * time.Millisecond
 // wheelMsg is a sum of wheel turns at a place; positive is down.
 type wheelMsg struct{ x, y, n int }
 
-// wheelFilter drops mouse motion and sums wheel turns before they reach Update.
+// wheelFilter thins mouse motion and sums wheel turns before they reach Update.
 // Its timer sends what is left at the end of a burst.
 type wheelFilter struct {
 	send    func(tea.Msg)
 	mu      sync.Mutex
 	last    time.Time
+	moved   time.Time // the last motion that was let through
 	pending wheelMsg
 	timer   *time.Timer
 }
@@ -29,7 +30,12 @@ type wheelFilter struct {
 // filter is a tea.WithFilter function.
 func (f *wheelFilter) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	switch m := msg.(type) {
-	case tea.MouseMotionMsg, tea.MouseReleaseMsg:
+	case tea.MouseMotionMsg:
+		// With a button held it drags; the release tells the last place.
+		if now := time.Now(); m.Button == tea.MouseLeft && now.Sub(f.moved) >= wheelEvery {
+			f.moved = now
+			return m
+		}
 		return nil
 	case tea.MouseWheelMsg:
 		n := 0
@@ -90,6 +96,7 @@ func (a *App) wheel(m wheelMsg) tea.Cmd {
 	if len(a.overlays) > 0 {
 		return nil
 	}
+	a.unmark()
 	for _, p := range a.placed {
 		if p.Rect.Contains(m.x, m.y) {
 			a.follow = false
@@ -117,14 +124,35 @@ func (w Wheel) Mouse() tea.Mouse {
 	return tea.Mouse{X: w.X, Y: w.Y, Button: b}
 }
 
-// mouse handles a click: a name in the header or the strip, or a pane.
+// mouse handles a click (a name in the header or the strip, or a pane), and dragging: a
+// divider moves, text is marked.
 func (a *App) mouse(msg tea.MouseMsg) tea.Cmd {
+	switch m := msg.(type) {
+	case tea.MouseMotionMsg:
+		if a.held != nil && a.held.onLine {
+			a.pull(m.X, m.Y)
+		} else {
+			a.markTo(m.X, m.Y)
+		}
+		return nil
+	case tea.MouseReleaseMsg:
+		if a.held != nil {
+			if a.held.onLine {
+				a.pull(m.X, m.Y)
+			}
+			a.drop()
+			return nil
+		}
+		a.markTo(m.X, m.Y)
+		return a.markEnd()
+	}
 	click, ok := msg.(tea.MouseClickMsg)
 	if !ok || click.Button != tea.MouseLeft {
 		return nil
 	}
 	only := a.clickOnly
 	a.clickOnly = false
+	a.drop()
 	if len(a.overlays) > 0 || layout.FormOf(a.w, a.h) == layout.TooSmall {
 		return nil
 	}
@@ -141,6 +169,17 @@ func (a *App) mouse(msg tea.MouseMsg) tea.Cmd {
 		a.setFocus(id)
 		a.follow = false
 		in := p.Rect.Inside()
+		if d, ok := a.grab(click.X, click.Y); ok && !in.Contains(click.X, click.Y) {
+			a.unmark()
+			a.held = &grip{divider: d, onLine: true, from: click.X}
+			if d.Dir == layout.Stack {
+				a.held.from = click.Y
+			}
+			return nil
+		}
+		if !only && in.Contains(click.X, click.Y) {
+			a.markStart(id, click.X-in.X, click.Y-in.Y)
+		}
 		if only || !in.Contains(click.X, click.Y) {
 			return nil // the click that brought the terminal to the front only focuses
 		}

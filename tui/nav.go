@@ -20,7 +20,7 @@ func (a *App) viewDef() viewDef {
 func (a *App) show(id viewID, focus PaneID) tea.Cmd {
 	if a.view != id {
 		a.focused[a.view] = a.focus
-		a.view, a.zoom = id, false
+		a.view, a.zoom, a.half = id, false, false
 		if focus == "" {
 			focus = a.focused[id]
 		}
@@ -96,7 +96,7 @@ func (a *App) arrange() {
 		a.placed = []layout.Placed{{Pane: string(a.focus), Rect: a.area}}
 	case layout.Wide:
 		a.area = layout.Rect{Y: 1, W: a.w, H: a.h - 2}
-		a.placed = layout.Arrange(a.viewDef().root, a.area, string(a.focus), a.zoom)
+		a.placed = layout.Arrange(a.tree(), a.area, string(a.focus), a.zoom)
 	}
 	for _, p := range a.placed {
 		in := p.Rect.Inside()

@@ -62,7 +62,7 @@ func (a *App) splice(rows []string, o overlay) []string {
 		if y+i >= len(rows) {
 			break
 		}
-		rows[y+i] = a.lay(rows[y+i], c, x, w)
+		rows[y+i] = a.lay(rows[y+i], c, x, w, a.w)
 	}
 	if cx >= 0 {
 		a.cursorAt = tea.NewCursor(x+2+cx, y+1+cy)
@@ -70,9 +70,9 @@ func (a *App) splice(rows []string, o overlay) []string {
 	return rows
 }
 
-// lay puts w styled cells over a styled row at x. A wide character that the
+// lay puts w styled cells over a styled row of total cells at x. A wide character that the
 // edge would cut becomes a space.
-func (a *App) lay(row, over string, x, w int) string {
+func (a *App) lay(row, over string, x, w, total int) string {
 	s := a.ctx.Style
 	// Not ansi.CutWc: in x/ansi 0.11.9 it cuts the wrong end.
 	head, tail := ansi.TruncateWc, ansi.TruncateLeftWc
@@ -81,6 +81,6 @@ func (a *App) lay(row, over string, x, w int) string {
 	}
 	left, right := head(row, x, ""), tail(row, x+w, "")
 	left += style.Reset + style.Spaces(x-s.Width(left))
-	right = style.Reset + style.Spaces(a.w-x-w-s.Width(right)) + right
+	right = style.Reset + style.Spaces(total-x-w-s.Width(right)) + right
 	return left + over + right + style.Reset
 }

@@ -18,13 +18,65 @@ type palette struct {
 	title  string
 	input  textinput.Model
 	all    []action.Action
-	shown  []action.Action
+	recent []choice // newest first
+	shown  []choice
 	groups bool
 	at     int
 }
 
+// choice is a command of the palette: an action, with an argument or without.
+type choice struct {
+	action.Action
+	arg    string
+	recent bool
+}
+
+// text is the choice as it is typed and remembered.
+func (c choice) text() string {
+	_, last, ok := strings.Cut(string(c.ID), ".")
+	if !ok {
+		last = string(c.ID)
+	}
+	if c.arg != "" {
+		return last + " " + c.arg
+	}
+	return last
+}
+
+// maxRecent bounds the commands that are remembered, shownRecent those that are listed
+// before the others.
+const (
+	maxRecent   = 50
+	shownRecent = 5
+)
+
+// ask opens the palette at an action that needs an argument.
+func (a *App) ask(id action.ID) tea.Cmd {
+	p := newPalette(a)
+	act, _ := a.reg.Action(id)
+	p.input.SetValue(choice{Action: act}.text() + " ")
+	p.input.CursorEnd()
+	p.filter()
+	return a.open(p)
+}
+
+// remember takes a command into the palette's history.
+func (a *App) remember(c choice) {
+	line := string(c.ID) + " " + c.arg
+	a.recent = slices.DeleteFunc(a.recent, func(s string) bool { return s == line })
+	a.recent = append([]string{line}, a.recent...)
+	a.recent = a.recent[:min(len(a.recent), maxRecent)]
+	a.unsaved = true
+}
+
 func newPalette(a *App) *palette {
 	p := &palette{title: "commands", input: newInput(""), all: slices.Clone(a.reg.All())}
+	for _, line := range a.recent {
+		id, arg, _ := strings.Cut(line, " ")
+		if act, ok := a.reg.Action(action.ID(id)); ok {
+			p.recent = append(p.recent, choice{act, arg, true})
+		}
+	}
 	p.filter()
 	return p
 }
@@ -49,43 +101,65 @@ func (p *palette) filter() {
 	p.at = 0
 	q := strings.TrimSpace(p.input.Value())
 	if q == "" {
-		p.shown = p.all
+		p.shown = append([]choice(nil), p.recent[:min(len(p.recent), shownRecent)]...)
+		for _, act := range p.all {
+			p.shown = append(p.shown, choice{Action: act})
+		}
 		return
 	}
 	if p.withArg(q) {
 		return
 	}
-	names := make([]string, len(p.all))
-	for i, a := range p.all {
-		names[i] = a.Title + " " + string(a.ID) + " " + strings.Join(a.Keys, " ")
+	var list []choice
+	for _, c := range p.recent {
+		if c.arg != "" {
+			list = append(list, c)
+		}
+	}
+	for _, act := range p.all {
+		list = append(list, choice{Action: act})
+	}
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.Title + " " + string(c.ID) + " " + c.arg + " " + strings.Join(c.Keys, " ")
 	}
 	p.shown = nil
+	var rest []choice
+	low := strings.ToLower(q)
 	for _, m := range fuzzy.Find(q, names) {
-		p.shown = append(p.shown, p.all[m.Index])
+		// What begins with what is typed, or has a word that does, comes before the rest.
+		if strings.Contains(" "+strings.NewReplacer(".", " ", "_", " ", ":", " ").Replace(strings.ToLower(names[m.Index])), " "+low) {
+			p.shown = append(p.shown, list[m.Index])
+		} else {
+			rest = append(rest, list[m.Index])
+		}
 	}
+	p.shown = append(p.shown, rest...)
 }
 
 // withArg recognises "theme dark": the last part of an id, a space, an argument.
 func (p *palette) withArg(q string) bool {
-	name, _, ok := strings.Cut(q, " ")
+	name, arg, ok := strings.Cut(strings.TrimLeft(p.input.Value(), " "), " ")
 	if !ok {
 		return false
 	}
-	for _, a := range p.all {
-		if _, last, _ := strings.Cut(string(a.ID), "."); a.Arg != "" && strings.HasPrefix(last, name) {
-			p.shown = []action.Action{a}
+	arg = strings.TrimSpace(arg)
+	for _, exact := range []bool{true, false} {
+		for _, a := range p.all {
+			last := choice{Action: a}.text()
+			if a.Arg == "" || last != name && (exact || !strings.HasPrefix(last, name)) {
+				continue
+			}
+			p.shown = []choice{{Action: a, arg: arg}}
+			for _, c := range p.recent { // what it was given before
+				if c.ID == a.ID && c.arg != "" && c.arg != arg && strings.HasPrefix(c.arg, arg) {
+					p.shown = append(p.shown, c)
+				}
+			}
 			return true
 		}
 	}
 	return false
-}
-
-func (p *palette) arg() string {
-	_, arg, _ := strings.Cut(strings.TrimSpace(p.input.Value()), " ")
-	if len(p.shown) == 1 && p.shown[0].Arg != "" {
-		return strings.TrimSpace(arg)
-	}
-	return ""
 }
 
 // Key implements overlay.
@@ -109,9 +183,15 @@ func (p *palette) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 		if len(p.shown) == 0 {
 			return nil
 		}
-		act, arg := p.shown[p.at], p.arg()
+		c := p.shown[p.at]
 		a.close()
-		return a.do(act.ID, arg)
+		if c.Arg != "" && c.arg == "" && c.ID != action.Themes && c.ID != action.Filter {
+			return a.ask(c.ID)
+		}
+		if !p.groups {
+			a.remember(c)
+		}
+		return a.do(c.ID, c.arg)
 	}
 	if p.groups && p.input.Value() == "" && (k.String() == "?" || k.String() == "q") {
 		return a.close()
@@ -175,8 +255,14 @@ func (p *palette) Card(a *App, w, h int) (string, []string, int, int) {
 			r = s.Row(w, ground).Put(style.Accent, s.Glyphs.Pointer)
 		}
 		r.Cell(style.Key, strings.Join(keys, " "), 15).Put(role, l.act.Title)
-		if l.act.Arg != "" {
+		switch {
+		case l.act.arg != "":
+			r.Put(style.Accent, " "+l.act.arg)
+		case l.act.Arg != "":
 			r.Put(style.Faint, " "+strings.ToUpper(l.act.Arg))
+		}
+		if l.act.recent {
+			r.Put(style.Faint, "  recent")
 		}
 		if r.Left() >= s.Width(why)+2 {
 			r.Put(style.Faint, "  "+why)
@@ -195,13 +281,13 @@ func (p *palette) Card(a *App, w, h int) (string, []string, int, int) {
 }
 
 type paletteLine struct {
-	act   action.Action
+	act   choice
 	group string
 }
 
 // height is how many rows all actions have, with the names of their groups.
 func (p *palette) height() int {
-	n, last := len(p.all), ""
+	n, last := len(p.all)+min(len(p.recent), shownRecent), ""
 	for _, act := range p.all {
 		if p.groups && act.Group != last {
 			last = act.Group

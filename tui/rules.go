@@ -284,6 +284,8 @@ func (p *rulesPane) item(r rule.Rule, selected bool) string {
 type moved struct {
 	what string
 	err  error
+	// undo is the move for u; of a move by u itself it is empty.
+	undo act
 }
 
 // For is the pane.
@@ -329,9 +331,15 @@ func (p *rulesPane) move(ctx *Context, id action.ID) tea.Cmd {
 	h, end := ctx.Harness, ctx.Ctx
 	return func() tea.Msg {
 		if id == action.Retire {
-			return moved{"retired " + tag(r.ID) + "; U restores it as a candidate", h.RetireRule(end, r.ID, "retired in the workbench")}
+			// Only a candidate comes back as what it was.
+			back := act{}
+			if r.Status == rule.Candidate {
+				back = act{kind: actRule, target: r.ID, before: rule.Candidate, after: rule.Retired}
+			}
+			return moved{"retired " + tag(r.ID) + "; U restores it as a candidate", h.RetireRule(end, r.ID, "retired in the workbench"), back}
 		}
-		return moved{"restored " + tag(r.ID) + " as a candidate; V validates it", h.RestoreRule(end, r.ID)}
+		return moved{"restored " + tag(r.ID) + " as a candidate; V validates it", h.RestoreRule(end, r.ID),
+			act{kind: actRule, target: r.ID, before: rule.Retired, after: rule.Candidate}}
 	}
 }
 

@@ -11,6 +11,9 @@ func (p *sessionsPane) Rows() []string {
 		if p.err != nil {
 			return p.hint("cannot read sessions: " + p.err.Error())
 		}
+		if p.list.Len() == 0 && !p.sieve.expr.Empty() {
+			return p.hint("nothing passes the filter "+p.Filtered(), "f changes it, esc ends it")
+		}
 		if p.list.Len() == 0 {
 			return p.hint("no sessions yet", "vise import PATH... brings recordings in")
 		}

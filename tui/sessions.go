@@ -39,6 +39,7 @@ type sessionsPane struct {
 	stop   func()              // ends the search of the store that is under way
 	total  int                 // matches in the store, -1 = not known
 	whole  bool                // total counts every session
+	sieve  sessionsSieve
 	err    error
 }
 
@@ -58,11 +59,15 @@ func newSessions() *sessionsPane {
 		more:  query[sessionsWindow]{pane: PaneSessions, name: "more"},
 		jump:  query[sessionsJump]{pane: PaneSessions, name: "jump"},
 		total: -1,
+		sieve: sessionsSieve{q: query[sieved]{pane: PaneSessions, name: "sift"}, dirty: map[string]bool{}},
 	}
 }
 
 // Badge is the number of sessions that are loaded.
 func (p *sessionsPane) Badge() string {
+	if !p.sieve.expr.Empty() {
+		return "filter " + p.FilterCount()
+	}
 	if p.list.Len() == 0 {
 		return ""
 	}
@@ -85,6 +90,7 @@ func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
 		p.bump()
 	}
 	var cmds []tea.Cmd
+	p.sieve.soil(c)
 	if c.Scope && ctx.Scope.Session != p.list.Key() {
 		p.wanted = ctx.Scope.Session
 		if p.list.SelectKey(p.wanted) {
@@ -105,6 +111,9 @@ func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
 
 // ask reads the page at the top, or the page around the cursor when one has scrolled away.
 func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
+	if !p.sieve.expr.Empty() {
+		return p.resift()
+	}
 	before, _ := p.list.More()
 	if before {
 		// Far down: refresh what is loaded from its first row on.
@@ -173,6 +182,9 @@ func judged(tx *store.Tx, heads []trace.Session, n int) (rows []sessionRow, more
 
 // Take puts a page into the list.
 func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	if mine, cmd := p.siftedTake(ctx, msg); mine {
+		return true, cmd
+	}
 	if w, fresh, mine, err := p.first.take(msg); mine {
 		if fresh {
 			p.err = err

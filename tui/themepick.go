@@ -45,6 +45,9 @@ func (p *themePicker) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 		return a.chooseTheme(p.was)
 	case "enter":
 		a.close()
+		if name := p.names[p.at]; name != p.was {
+			a.did(act{kind: actTheme, before: p.was, after: name})
+		}
 		return a.say(style.Info, "theme "+p.names[p.at]+" for this session; ui.theme in vise.toml keeps it")
 	case "up", "k", "shift+tab":
 		p.at = max(0, p.at-1)

@@ -9,6 +9,7 @@ import (
 	"vise/engine/trace"
 	"vise/store"
 	"vise/tui/action"
+	"vise/tui/filter"
 	"vise/tui/vlist"
 	"vise/tui/vtext"
 )
@@ -32,6 +33,8 @@ type tracePane struct {
 	find    string
 	start   time.Time
 	length  time.Duration
+	expr    filter.Expr
+	of      int  // rows before the filter
 	first   bool // go to the first difference or problem when the data comes
 }
 
@@ -218,6 +221,10 @@ func (p *tracePane) rebuild() {
 			rows = append(rows, traceRow{key: r.ID, tree: r})
 		}
 		p.label(p.summary(spans))
+	}
+	rows = p.sift(rows)
+	if !p.expr.Empty() {
+		p.label("filter " + p.FilterCount() + "  " + p.badge)
 	}
 	p.list.Set(rows, false, false)
 	p.place()

@@ -84,6 +84,8 @@ func (p *tracePane) draw(st *style.Style) []string {
 		return p.hint("cannot read the trace: " + p.err.Error())
 	case p.session == "" || p.turn == NoTurn:
 		return p.hint("No turn is selected.", "Choose one in 2 Turns.")
+	case p.list.Len() == 0 && p.of > 0:
+		return p.hint("nothing passes the filter "+p.Filtered(), "f changes it, esc ends it")
 	case p.list.Len() == 0:
 		return p.hint("No steps yet.", "They appear as the agent works.")
 	}

@@ -38,8 +38,11 @@ type Config struct {
 	AutoValidate bool
 	// MaxTurns is the bound of a repair, for the header; 0 = unknown.
 	MaxTurns int
-	// Session is selected at first; "" = the newest.
+	// Session is selected at first; "" = where the workbench was left, or the newest with
+	// Fresh. Link is a place to begin at and wins.
 	Session string
+	Fresh   bool
+	Link    *Link
 	// Theme is a theme's name, or "auto" (the default) to follow the terminal.
 	// ThemeDir holds themes of one's own.
 	Theme    string
@@ -66,6 +69,8 @@ type Config struct {
 	Now func() time.Time
 
 	themes []*themes.Theme
+	place  Place // where the workbench was left
+	placed bool
 	// options are added to the program's own by tests, made gets the app before it runs.
 	options []tea.ProgramOption
 	made    func(*App)
@@ -119,6 +124,15 @@ func Run(ctx context.Context, cfg Config) error {
 	defer stop()
 	r := &runner{cfg: cfg}
 	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
+	if cfg.Store != nil {
+		if cfg.place, cfg.placed, err = ReadPlace(cfg.Store); err != nil {
+			themeErr = errors.Join(themeErr, err) // told, and begun afresh
+		}
+		// Until it has ended in order it has not: that is what a kill leaves behind.
+		open := cfg.place
+		open.Ended, open.Report = false, ""
+		_ = writePlace(ctx, cfg.Store, open)
+	}
 	app := newApp(pctx, cfg, keys, conductor)
 	if cfg.made != nil {
 		cfg.made(app)
@@ -153,7 +167,16 @@ func Run(ctx context.Context, cfg Config) error {
 	if app.ran { // the status outlives a program that does not take it back
 		fmt.Fprint(cfg.Out, ansi.ClearProgramStatus)
 	}
-	return r.ended(context.Cause(ctx), err, app)
+	err = r.ended(context.Cause(ctx), err, app)
+	if cfg.Store != nil {
+		last := app.place()
+		var crash *Crash
+		if last.Ended = !errors.As(err, &crash); crash != nil {
+			last.Report = crash.Report
+		}
+		_ = writePlace(context.WithoutCancel(ctx), cfg.Store, last)
+	}
+	return err
 }
 
 // runner ties the program to the goroutines around it.

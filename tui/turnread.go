@@ -13,7 +13,7 @@ func (p *turnsPane) ask(ctx *Context) tea.Cmd { return p.askAt(ctx, placeKey) }
 
 // askAt reads the turns around the one in scope, or those at an end of the session.
 func (p *turnsPane) askAt(ctx *Context, to place) tea.Cmd {
-	session, compare, turn := p.session, p.compare, ctx.Scope.Turn
+	session, compare, turn, expr := p.session, p.compare, ctx.Scope.Turn, p.expr
 	if session == "" {
 		p.q.drop()
 		return nil
@@ -32,63 +32,73 @@ func (p *turnsPane) askAt(ctx *Context, to place) tea.Cmd {
 		case to == placeKey && turn > turnsPage/2:
 			from = turn - turnsPage/2
 		}
-		heads, err := tx.TurnHeads(session, from, turnsPage+1)
-		if err != nil {
+		if !expr.Empty() {
+			w.rows, w.of, err = siftTurns(ctx.Ctx, tx, session, compare, expr)
 			return w, err
-		}
-		if len(heads) > turnsPage {
-			heads, w.after = heads[:turnsPage], true
 		}
 		w.before = from > 0
-		reports, err := tx.Reports(session, from, turnsPage)
-		if err != nil {
-			return w, err
-		}
-		fired, err := tx.Events(0, 1000, store.EventFilter{SessionID: session, Types: []event.Type{event.Notice}})
-		if err != nil {
-			return w, err
-		}
-		before := map[int]*float64{}
-		if compare != "" {
-			old, err := tx.Reports(compare, from, turnsPage)
-			if err != nil {
-				return w, err
-			}
-			for _, r := range old {
-				before[r.TurnIndex] = worst(r)
-			}
-		}
-		w.rows = make([]turnRow, len(heads))
-		at := map[int]int{}
-		for i, t := range heads {
-			at[t.Index] = i
-			w.rows[i] = turnRow{Index: t.Index, Input: firstLine(t.Input), Synthetic: t.Synthetic, Calls: t.Counts.Calls,
-				Errors: t.Counts.Errors, Before: before[t.Index]}
-			if t.CutShort() {
-				w.rows[i].CutOff = t.StopReason
-			}
-		}
-		for _, r := range reports {
-			i, ok := at[r.TurnIndex]
-			if !ok || w.rows[i].CutOff != "" {
-				continue
-			}
-			w.rows[i].Worst = worst(r)
-			for _, s := range r.Scores {
-				w.rows[i].Stalled = w.rows[i].Stalled || s.Stalled
-				w.rows[i].Regressed = w.rows[i].Regressed || s.Regressed
-			}
-		}
-		for _, e := range fired {
-			if e.TurnIndex == nil {
-				continue
-			}
-			if i, ok := at[*e.TurnIndex]; ok {
-				w.rows[i].Notice = e.NoticeID
-			}
-		}
-		return w, nil
+		w.rows, w.after, err = turnRows(tx, session, compare, from)
+		return w, err
 	})
+}
+
+// turnRows reads a page of turns with what their reports say; more: there are further ones.
+func turnRows(tx *store.Tx, session, compare string, from int) (rows []turnRow, more bool, err error) {
+	heads, err := tx.TurnHeads(session, from, turnsPage+1)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(heads) > turnsPage {
+		heads, more = heads[:turnsPage], true
+	}
+	reports, err := tx.Reports(session, from, turnsPage)
+	if err != nil {
+		return nil, false, err
+	}
+	fired, err := tx.Events(0, 1000, store.EventFilter{SessionID: session, Types: []event.Type{event.Notice}})
+	if err != nil {
+		return nil, false, err
+	}
+	before := map[int]*float64{}
+	if compare != "" {
+		old, err := tx.Reports(compare, from, turnsPage)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, r := range old {
+			before[r.TurnIndex] = worst(r)
+		}
+	}
+	rows = make([]turnRow, len(heads))
+	at := map[int]int{}
+	for i, t := range heads {
+		at[t.Index] = i
+		rows[i] = turnRow{Index: t.Index, Input: firstLine(t.Input), Synthetic: t.Synthetic, Calls: t.Counts.Calls,
+			Errors: t.Counts.Errors, Before: before[t.Index]}
+		if t.CutShort() {
+			rows[i].CutOff = t.StopReason
+		}
+	}
+	for _, r := range reports {
+		i, ok := at[r.TurnIndex]
+		if !ok || rows[i].CutOff != "" {
+			continue
+		}
+		rows[i].Worst = worst(r)
+		for _, s := range r.Scores {
+			rows[i].Stalled = rows[i].Stalled || s.Stalled
+			rows[i].Regressed = rows[i].Regressed || s.Regressed
+		}
+	}
+	for _, e := range fired {
+		if e.TurnIndex == nil {
+			continue
+		}
+		if i, ok := at[*e.TurnIndex]; ok {
+			rows[i].Notice = e.NoticeID
+		}
+	}
+	return rows, more, nil
 }
 
 // worst is the lowest score of a report.

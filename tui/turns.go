@@ -8,6 +8,7 @@ import (
 
 	"vise/engine/event"
 	"vise/tui/action"
+	"vise/tui/filter"
 	"vise/tui/vlist"
 )
 
@@ -44,6 +45,8 @@ type turnsPane struct {
 	err     error
 	find    string
 	sought  query[int] // the turn beyond the window that matches
+	expr    filter.Expr
+	of      int // turns that the filter has seen
 }
 
 type turnsWindow struct {
@@ -51,6 +54,7 @@ type turnsWindow struct {
 	to      place  // where the cursor goes: placeKey = where the scope is
 	sandbox string // the badge of the agent's sandbox, "" for a recording
 	rows    []turnRow
+	of      int
 	before  bool
 	after   bool
 }
@@ -118,10 +122,13 @@ func (p *turnsPane) retitle() {
 		p.title = "Turns " + tag(p.session)
 	}
 	var parts []string
+	if !p.expr.Empty() {
+		parts = append(parts, "filter "+p.FilterCount())
+	}
 	if p.compare != "" {
 		parts = append(parts, "against "+tag(p.compare))
 	}
-	if p.sandbox != "" && (p.compare == "" || p.w >= 60) { // a narrow title has room for one
+	if p.sandbox != "" && (len(parts) == 0 || p.w >= 60) { // a narrow title has room for one
 		parts = append(parts, p.sandbox)
 	}
 	p.label(strings.Join(parts, "  "))
@@ -173,6 +180,8 @@ func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		}
 	}
 	p.list.Set(rows, w.before, w.after)
+	p.of = w.of
+	p.retitle()
 	switch w.to {
 	case placeHome:
 		p.list.Home()
@@ -193,8 +202,7 @@ func (p *turnsPane) settle(ctx *Context) {
 	if s.Session != p.session || p.list.Len() == 0 {
 		return
 	}
-	if s.Turn != NoTurn {
-		p.list.SelectKey(strconv.Itoa(s.Turn))
+	if s.Turn != NoTurn && (p.list.SelectKey(strconv.Itoa(s.Turn)) || p.expr.Empty()) {
 		return
 	}
 	items := p.list.Items()

@@ -36,6 +36,13 @@ const (
 	ViewRepair   ID = "view.repair"
 	ViewEvidence ID = "view.evidence"
 	Zoom         ID = "view.zoom"
+	Half         ID = "view.half"
+	Wider        ID = "view.wider"
+	Narrower     ID = "view.narrower"
+	Taller       ID = "view.taller"
+	Lower        ID = "view.lower"
+	Level        ID = "view.level"
+	Mouse        ID = "view.mouse"
 	Redraw       ID = "view.redraw"
 	Themes       ID = "view.themes"
 
@@ -53,11 +60,17 @@ const (
 
 	Search ID = "find.search"
 	Filter ID = "find.filter"
+	// KeepFilter keeps the filter in force under a name.
+	KeepFilter ID = "find.keep"
+	// Turn and Open go to a turn by number and to a place by link.
+	Turn ID = "find.turn"
+	Open ID = "find.open"
 
 	Copy        ID = "copy.item"
 	CopyCommand ID = "copy.command"
 	CopyLink    ID = "copy.link"
 	Undo        ID = "edit.undo"
+	Redo        ID = "edit.redo"
 
 	// Resume lets repair go on after it asked for a person (pane Attention).
 	Resume ID = "notice.resume"

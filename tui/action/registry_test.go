@@ -73,7 +73,7 @@ func TestNewConflicts(t *testing.T) {
 }
 
 func TestBind(t *testing.T) {
-	r, err := action.Default().Bind(map[string][]string{"run.replay": {"F5", "ctrl+r"}})
+	r, err := action.Default().Bind(map[string][]string{"run.replay": {"F5", "ctrl+t"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,6 @@ func (a *app) root() *cobra.Command {
 			}
 			return nil
 		},
-		RunE:              func(cmd *cobra.Command, _ []string) error { return a.workbench(cmd.Context()) },
 		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
 	}
 	f := root.PersistentFlags()
@@ -115,11 +114,15 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "JSON on standard output: one object a line")
 	f.BoolVar(&a.noColor, "no-color", false, "no colours")
 	f.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error, on standard error")
+	var at opening
+	root.Flags().StringVar(&at.session, "session", "", "begin the workbench at this session")
+	root.Flags().BoolVar(&at.fresh, "last", false, "begin the workbench at the newest session instead of where it was left")
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return a.workbench(cmd.Context(), at) }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitErr{exitUsage, err} })
 	root.AddCommand(
 		a.initCmd(), a.doctorCmd(), a.demoCmd(), a.importCmd(), a.sessionsCmd(), a.replayCmd(),
 		a.patchCmd(), a.repairCmd(), a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.calibrateCmd(), a.noiseCmd(), a.regressCmd(), a.journalCmd(),
-		a.mcpCmd(), a.storeCmd(), a.keysCmd(), a.themesCmd(), a.versionCmd(), a.sampleAgentCmd(),
+		a.mcpCmd(), a.storeCmd(), a.keysCmd(), a.themesCmd(), a.openCmd(), a.versionCmd(), a.sampleAgentCmd(),
 	)
 	argsAreUsage(root)
 	return root

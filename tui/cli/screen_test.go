@@ -255,3 +255,49 @@ func TestWorkbenchSuspend(t *testing.T) {
 	s.Press("fg\r").Wait("▸1 Sessions").Press("down", "q").Gone("Sessions").Press("echo all well\r").Wait("all well").Press("exit\r")
 	s.Exit()
 }
+
+// The next start goes on where the last one was left: view, pane, cursor, sizes, filter.
+// --last begins afresh, and after an end out of order it asks.
+func TestWorkbenchResumes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "desk")
+	d, _ := terminal(t, 140, 40, nil, "demo", "--prepare", dir)
+	if code := d.Exit(); code != 0 {
+		t.Fatalf("prepare: exit %d", code)
+	}
+	start := func(args ...string) *screen.Screen {
+		d, _ := terminal(t, 140, 40, nil, append([]string{"--project", dir}, args...)...)
+		return d
+	}
+	d = start()
+	d.Wait("torn-blanket").Press(">", ">", "f").Wait("filter").Press("q", "u", "i", "e", "t").Wait("1 of 3").Press("enter")
+	d.Pane("Turns").Has("quiet-morning")
+	d.Press("2", "home", "down", "3")
+	d.Pane("Trace").Focused().Has("quiet-morning/1")
+	_, _, w, _ := d.Pane("Sessions").Place()
+	d.Press("q").Exit()
+
+	d = start()
+	d.Pane("Trace").Focused().Has("quiet-morning/1")
+	d.Pane("Sessions").Has("filter 1 of 3").Lacks("torn-blanket")
+	if _, _, again, _ := d.Pane("Sessions").Place(); again != w {
+		t.Errorf("Sessions has %d columns, had %d", again, w)
+	}
+	d.Press("R").Wait("R[Repair]")
+	time.Sleep(1500 * time.Millisecond) // the place is saved once a second
+	d.Signal(syscall.SIGKILL).Exit()
+
+	d = start()
+	d.Wait("did not end in order").Wait("enter  go on in").Press("enter").Wait("R[Repair]").Press("q").Exit()
+	d = start("--last")
+	d.Pane("Sessions").Focused().Has("torn-blanket")
+	d.Wait("D[Debug]").Press("q").Exit()
+	d = start("--session", "long-queue")
+	d.Pane("Turns").Has("long-queue")
+	d.Press("q").Exit()
+	d = start("open", "vise://session/torn-blanket/turn/1?pane=trace")
+	d.Pane("Trace").Focused().Has("torn-blanket/1")
+	d.Press("q")
+	if code := d.Exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}

@@ -30,7 +30,7 @@ func (a *app) needsTerminal(what, headless string) error {
 
 // workbench opens the nearest project in the workbench; a folder without one gets
 // a card that says how to start.
-func (a *app) workbench(ctx context.Context) error {
+func (a *app) workbench(ctx context.Context, o opening) error {
 	if err := a.needsTerminal("the workbench", "vise replay, vise validate, vise journal (vise --help), or vise demo --headless"); err != nil {
 		return err
 	}
@@ -43,13 +43,16 @@ func (a *app) workbench(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.openWorkbench(ctx, cfg, opening{name: filepath.Base(cfg.Root)})
+	o.name = filepath.Base(cfg.Root)
+	return a.openWorkbench(ctx, cfg, o)
 }
 
 // opening says how the workbench opens a project.
 type opening struct {
 	name    string // in the header
-	session string // to begin with; "" = the newest
+	session string // to begin with; "" = where it was left
+	fresh   bool   // at the newest session
+	link    *tui.Link
 	// fleeting: the project's folder goes when the workbench ends.
 	fleeting bool
 }
@@ -69,6 +72,16 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 	return a.withProject(ctx, cfg, n, func(h *harness) error {
 		s := a.screen(o.name, cfg)
 		s.Harness, s.Store, s.Bus, s.Session = h.Harness, h.store, h.Events(), o.session
+		s.Fresh, s.Link = o.fresh, o.link
+		if s.Session != "" {
+			if err := h.store.View(func(tx *store.Tx) error {
+				head, err := findSession(tx, s.Session)
+				s.Session = head.ID
+				return err
+			}); err != nil {
+				return err
+			}
+		}
 		if !o.fleeting {
 			s.ReportDir = filepath.Dir(logs.Name())
 		}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"vise/store"
+	"vise/tui"
+)
+
+// linkInfo is a link with what it stands for.
+type linkInfo struct {
+	tui.Link
+	Found bool `json:"found"`
+	// Command prints what the link shows.
+	Command string `json:"command"`
+}
+
+func (a *app) openCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "open LINK", Short: "Open the workbench at a link", Args: cobra.ExactArgs(1),
+		Long: "LINK is what L copies in the workbench: vise://session/ID/turn/7?pane=trace, and likewise for episode, rule and case.\n" +
+			"With --json, or where there is no terminal, it says whether the project has the place and which command prints it.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l, err := tui.ParseLink(args[0])
+			if err != nil {
+				return usagef("%w", err)
+			}
+			if !a.json && tui.IsTerminal(a.in, a.out.w) {
+				cfg, _, err := a.load()
+				if err != nil {
+					return err
+				}
+				return a.openWorkbench(cmd.Context(), cfg, opening{name: filepath.Base(cfg.Root), link: &l})
+			}
+			return a.tellLink(cmd.Context(), l)
+		},
+	}
+}
+
+func (a *app) tellLink(ctx context.Context, l tui.Link) error {
+	s, err := a.openRead(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	info := linkInfo{Link: l, Command: l.Command()}
+	if err := s.View(func(tx *store.Tx) (err error) {
+		info.Found, err = l.Find(tx)
+		return err
+	}); err != nil {
+		return err
+	}
+	if !info.Found {
+		return fmt.Errorf("open: this project has no %s", show(l.String(), 200))
+	}
+	if a.json {
+		return a.out.object("vise.link/1", info)
+	}
+	a.out.printf("%s", show(info.Command, 300))
+	return a.out.err
+}
