@@ -49,7 +49,7 @@ func (c *Client) Chat(ctx context.Context, q Request, onDelta func(Delta)) (Repl
 	if !reply.UsageKnown {
 		booked = trace.Usage{Input: input, Output: reply.Estimate}
 		if p := c.endpoint.Price; p != nil {
-			cost := p.cost(booked)
+			cost := p.Cost(booked)
 			booked.CostUSD = &cost
 		}
 	}
@@ -177,7 +177,7 @@ func (c *Client) price(r *Reply) {
 	if !r.UsageKnown || r.Usage.CostUSD != nil || c.endpoint.Price == nil {
 		return
 	}
-	cost := c.endpoint.Price.cost(r.Usage)
+	cost := c.endpoint.Price.Cost(r.Usage)
 	r.Usage.CostUSD = &cost
 }
 

@@ -68,7 +68,7 @@ func (l *Ledger) Reserve(purpose string, input, output int64, price *Price) (*Re
 	defer l.mu.Unlock()
 	held := Entry{Purpose: purpose, Input: input, Output: output}
 	if price != nil {
-		held.USD = price.cost(trace.Usage{Input: input, Output: output})
+		held.USD = price.Cost(trace.Usage{Input: input, Output: output})
 	}
 	spent := l.total()
 	if limit := l.budget.Tokens; limit > 0 {
@@ -214,7 +214,8 @@ func (l *Ledger) total() Entry {
 }
 
 // cost is the price of a usage in US dollars. Cached input is part of the input.
-func (p *Price) cost(u trace.Usage) float64 {
+// Cost is the price of a usage in US dollars.
+func (p *Price) Cost(u trace.Usage) float64 {
 	cached := p.Input
 	if p.Cached != nil {
 		cached = *p.Cached

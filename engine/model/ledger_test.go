@@ -45,7 +45,7 @@ func TestLedgerReservesBeforeDispatch(t *testing.T) {
 func TestLedgerMoney(t *testing.T) {
 	cached := 0.1
 	p := &Price{Input: 1, Output: 2, Cached: &cached}
-	if got := p.cost(trace.Usage{Input: 1_000_000, Cached: 500_000, Output: 500_000}); math.Abs(got-1.55) > 1e-12 {
+	if got := p.Cost(trace.Usage{Input: 1_000_000, Cached: 500_000, Output: 500_000}); math.Abs(got-1.55) > 1e-12 {
 		t.Errorf("cost %v", got)
 	}
 	l := NewLedger(Budget{USD: 1})

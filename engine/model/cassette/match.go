@@ -1,0 +1,123 @@
+package cassette
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Matcher says when two requests are the same. The zero value compares contents
+// alone.
+type Matcher struct {
+	// Places are folders of the run, by the name they go by: a run's workspace lies
+	// elsewhere every time. Keys are what the placeholder says, as "workspace".
+	Places map[string]string
+	// Mask replaces credentials by placeholders and counts them; nil masks nothing.
+	Mask func(string) (string, int)
+}
+
+// volatile are the fields of a request that do not change what is asked.
+var volatile = []string{"user", "safety_identifier", "metadata", "prompt_cache_key", "prompt_cache_retention", "stream_options", "service_tier", "store"}
+
+// temporary folders and what stands for today in a system prompt change with every run.
+var (
+	temporary = regexp.MustCompile(`(?:/private)?/(?:var/folders/[^/\s"']+/[^/\s"']+/T|var/tmp|tmp)/[A-Za-z0-9][A-Za-z0-9._-]*`)
+	dates     = regexp.MustCompile(`(?i)\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b` +
+		`|\b(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t|tember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?) \d{1,2}(?:st|nd|rd|th)?,? \d{4}\b` +
+		`|\b\d{1,2}/\d{1,2}/\d{4}\b|\b\d{1,2}:\d{2}:\d{2}(?: ?[AP]M)?\b`)
+)
+
+// Canonical is the request body with what changes from run to run taken out and
+// credentials masked: the fields of volatile, the run's places, temporary folders,
+// and dates in system prompts only (a date that the user asks about stays). It
+// keeps the order of lists, not of object keys. masked counts the placeholders.
+func (m Matcher) Canonical(body []byte) (canonical json.RawMessage, masked int) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil || dec.More() {
+		text, n := m.text(string(body), false)
+		quoted, _ := json.Marshal(text)
+		return quoted, n
+	}
+	if top, ok := v.(map[string]any); ok {
+		for _, k := range volatile {
+			delete(top, k)
+		}
+	}
+	v = m.walk(v, false, &masked)
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return nil, masked
+	}
+	return bytes.TrimSpace(out.Bytes()), masked
+}
+
+// Key is what requests are matched by: method, path and canonical body.
+func Key(method, path string, canonical []byte) string {
+	h := sha256.New()
+	h.Write([]byte(method + " " + path + "\n"))
+	h.Write(canonical)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func (m Matcher) walk(v any, system bool, masked *int) any {
+	switch x := v.(type) {
+	case map[string]any:
+		role, _ := x["role"].(string)
+		system = system || role == "system" || role == "developer"
+		for k, inner := range x {
+			x[k] = m.walk(inner, system || k == "instructions" || k == "system", masked)
+		}
+	case []any:
+		for i := range x {
+			x[i] = m.walk(x[i], system, masked)
+		}
+	case string:
+		text, n := m.text(x, system)
+		*masked += n
+		return text
+	}
+	return v
+}
+
+func (m Matcher) text(s string, system bool) (string, int) {
+	n := 0
+	if m.Mask != nil {
+		s, n = m.Mask(s)
+	}
+	if strings.ContainsRune(s, filepath.Separator) {
+		for _, p := range m.places() {
+			s = strings.ReplaceAll(s, p.dir, "<"+p.name+">")
+		}
+		s = temporary.ReplaceAllString(s, "<tmp>")
+	}
+	if system {
+		s = dates.ReplaceAllString(s, "<date>")
+	}
+	return s, n
+}
+
+type place struct{ name, dir string }
+
+// places are the longest first, so that a folder in another one is named itself.
+func (m Matcher) places() []place {
+	var out []place
+	for name, dir := range m.Places {
+		if len(dir) > 1 {
+			out = append(out, place{name, dir})
+		}
+	}
+	slices.SortFunc(out, func(a, b place) int {
+		return cmp.Or(len(b.dir)-len(a.dir), cmp.Compare(a.name, b.name))
+	})
+	return out
+}

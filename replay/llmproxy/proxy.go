@@ -1,0 +1,283 @@
+// Package llmproxy stands between an agent and its model: an OpenAI-compatible
+// endpoint on the loopback that passes every byte on as it comes and keeps what
+// went through, or answers from such a recording.
+//
+// Each run has a token of its own, which the agent takes for its API key; the real
+// key is added here and never reaches the agent. What was said becomes the spans of
+// the turn (Tracer), so that an agent without any instrumentation is seen too.
+package llmproxy
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"vise/engine/guard"
+	"vise/engine/model"
+	"vise/engine/model/cassette"
+)
+
+// Bounds of the HTTP server.
+const (
+	maxRequests = 64 // at once; more are told to come back
+	base        = "/v1"
+)
+
+// Upstream is the endpoint that requests are passed on to.
+type Upstream struct {
+	// BaseURL up to, not including, "/chat/completions".
+	BaseURL string
+	// Key returns the API key that is sent in place of the run's token; nil sends none.
+	Key func() (string, error)
+	// Price per token, nil when unknown.
+	Price *model.Price
+}
+
+// Run is what one run of the agent may do with its model.
+type Run struct {
+	// Upstream is asked; it is not needed with a Tape.
+	Upstream Upstream
+	// Tape answers instead of the upstream: nothing leaves the machine.
+	Tape *cassette.Tape
+	// Matcher knows the run's places and masks credentials.
+	Matcher cassette.Matcher
+	// OnExchange is called once per request, when its answer has ended, one at a time.
+	OnExchange func(cassette.Exchange)
+	// Ledger counts and bounds what is asked; nil counts nothing.
+	Ledger *model.Ledger
+}
+
+// Server is the loopback server. Its goroutines end with Close or with the context
+// that Start was given.
+type Server struct {
+	host string
+	http *http.Server
+	stop func() bool
+	done chan error
+	next http.RoundTripper
+	now  func() time.Time
+
+	mu   sync.Mutex
+	runs map[[sha256.Size]byte]*granted
+}
+
+// granted is one run behind its token.
+type granted struct {
+	run   Run
+	proxy *httputil.ReverseProxy
+	one   sync.Mutex // OnExchange, one at a time
+
+	open int           // requests under way, under the server's lock
+	idle chan struct{} // closed when open falls to 0; nil while it is 0
+}
+
+// Options of a server.
+type Options struct {
+	// Transport reaches the upstreams; nil takes one that follows the environment's proxy settings.
+	Transport http.RoundTripper
+	// Now is the clock of the recordings; nil takes time.Now.
+	Now func() time.Time
+}
+
+// Start listens on a free port of 127.0.0.1 and serves until Close, or until the
+// context ends.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Transport == nil {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.ResponseHeaderTimeout = 10 * time.Minute // a model may think
+		o.Transport = t
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start model proxy: listen on loopback: %w", err)
+	}
+	s := &Server{host: l.Addr().String(), done: make(chan error, 1), next: o.Transport, now: o.Now, runs: map[[sha256.Size]byte]*granted{}}
+	s.http = &http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          log.New(io.Discard, "", 0),
+	}
+	go func() { s.done <- s.http.Serve(l) }()
+	s.stop = context.AfterFunc(ctx, func() { s.http.Close() })
+	return s, nil
+}
+
+// URL is the base that agents are given as their provider's, up to and including "/v1".
+func (s *Server) URL() string { return "http://" + s.host + base }
+
+// Close stops the server. Requests under way may finish until the context ends;
+// then they are cut. Close may be called more than once.
+func (s *Server) Close(ctx context.Context) error {
+	s.stop()
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		s.http.Close()
+	}
+	serve := <-s.done
+	s.done <- serve
+	if serve != nil && !errors.Is(serve, http.ErrServerClosed) {
+		return fmt.Errorf("close model proxy: it had stopped serving: %w", serve)
+	}
+	if err != nil {
+		return fmt.Errorf("close model proxy: cut requests under way: %w", err)
+	}
+	return nil
+}
+
+// Grant makes a token for a run. The error names what is wrong with the upstream's address.
+func (s *Server) Grant(r Run) (token string, err error) {
+	g := &granted{run: r}
+	exchange := func(ctx context.Context, e cassette.Exchange) {
+		settle(ctx, e, r.Upstream.Price)
+		g.one.Lock()
+		defer g.one.Unlock()
+		if r.OnExchange != nil {
+			r.OnExchange(e)
+		}
+	}
+	var to *url.URL
+	var via http.RoundTripper
+	name := func(req *http.Request) string {
+		return strings.TrimPrefix(req.URL.Path, strings.TrimRight(to.Path, "/"))
+	}
+	if r.Tape != nil {
+		to = &url.URL{Scheme: "http", Host: "recording.invalid", Path: base}
+		via = &cassette.Player{Tape: r.Tape, Matcher: r.Matcher, OnExchange: exchange, Now: s.now, Path: name}
+	} else {
+		if to, err = url.Parse(strings.TrimRight(r.Upstream.BaseURL, "/")); err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
+			return "", fmt.Errorf("model proxy: the provider's base_url %q is not an http address", r.Upstream.BaseURL)
+		}
+		via = &spending{next: &cassette.Recorder{Next: s.next, Matcher: r.Matcher, OnExchange: exchange, Now: s.now, Path: name}, run: &g.run}
+	}
+	g.proxy = &httputil.ReverseProxy{
+		Transport:     via,
+		FlushInterval: -1,
+		ErrorLog:      log.New(io.Discard, "", 0),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			rest := strings.TrimPrefix(p.In.URL.Path, base)
+			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = to.Scheme, to.Host, to.Host
+			p.Out.URL.Path, p.Out.URL.RawPath = strings.TrimRight(to.Path, "/")+rest, ""
+			for _, h := range []string{"Authorization", "X-Api-Key", "Api-Key", "Cookie", "Accept-Encoding", "Forwarded", "X-Forwarded-For"} {
+				p.Out.Header.Del(h)
+			}
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			status := http.StatusBadGateway
+			if errors.Is(err, model.ErrBudget) {
+				status = http.StatusPaymentRequired
+			}
+			text, _ := guard.DefaultRedactor().Text(err.Error())
+			refuse(w, status, text)
+		},
+	}
+	token = "vise-" + rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.runs[sha256.Sum256([]byte(token))] = g
+	return token, nil
+}
+
+// Wait returns when the run has no request under way, with every exchange told: a
+// client hangs up at the last word, before we know that it was the last. The error
+// is the context's.
+func (s *Server) Wait(ctx context.Context, token string) error {
+	s.mu.Lock()
+	g := s.runs[sha256.Sum256([]byte(token))]
+	if g == nil || g.open == 0 {
+		s.mu.Unlock()
+		return nil
+	}
+	idle := g.idle
+	s.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the agent's model calls: %w", context.Cause(ctx))
+	}
+}
+
+// Revoke ends a token at once.
+func (s *Server) Revoke(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.runs, sha256.Sum256([]byte(token)))
+}
+
+// begin finds a request's run and counts the request in; end counts it out.
+func (s *Server) begin(h http.Header) (g *granted, full bool) {
+	token, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
+	for _, other := range []string{"X-Api-Key", "Api-Key"} {
+		if token == "" {
+			token = h.Get(other)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g = s.runs[sha256.Sum256([]byte(token))]; g == nil || g.open >= maxRequests {
+		return g, g != nil
+	}
+	if g.open++; g.idle == nil {
+		g.idle = make(chan struct{})
+	}
+	return g, false
+}
+
+func (s *Server) end(g *granted) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g.open--; g.open == 0 {
+		close(g.idle)
+		g.idle = nil
+	}
+}
+
+// ServeHTTP checks where a request comes from and who sends it, then passes it on.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Host != s.host && r.Host != strings.Replace(s.host, "127.0.0.1", "localhost", 1) || r.Header.Get("Origin") != "" {
+		refuse(w, http.StatusForbidden, "this server answers programs on this machine only")
+		return
+	}
+	g, full := s.begin(r.Header)
+	switch {
+	case full:
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("more than %d requests at once", maxRequests))
+		return
+	case g == nil:
+		refuse(w, http.StatusUnauthorized, "the token is unknown or revoked: use the OPENAI_API_KEY that this run was given")
+		return
+	}
+	defer s.end(g)
+	if !strings.HasPrefix(r.URL.Path, base+"/") {
+		refuse(w, http.StatusNotFound, "there is nothing at "+r.URL.Path+"; the base of the API is "+base)
+		return
+	}
+	g.proxy.ServeHTTP(w, r)
+}
+
+// refuse answers as providers do, and asks clients not to try again.
+func refuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Should-Retry", "false")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": "vise: " + message, "type": "proxy_error"}})
+}

@@ -1,0 +1,88 @@
+package llmproxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"vise/engine/model"
+	"vise/engine/model/cassette"
+	"vise/engine/trace"
+)
+
+// Purpose is what the ledger books an agent's model calls under.
+const Purpose = "agent"
+
+// spending adds the key and reserves what a request may cost before it is sent;
+// settle books what it did cost.
+type spending struct {
+	next http.RoundTripper
+	run  *Run
+}
+
+// reserved carries a request's reservation to the end of its answer.
+type reserved struct{}
+
+type reservation struct {
+	hold  *model.Reservation
+	input int64 // tokens, estimated
+}
+
+// RoundTrip implements http.RoundTripper. model.ErrBudget says that nothing was sent.
+func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
+	if s.run.Upstream.Key != nil {
+		key, err := s.run.Upstream.Key()
+		if err != nil {
+			return nil, fmt.Errorf("read the provider's key: %w", err)
+		}
+		if key != "" {
+			req.Header.Set("Authorization", "Bearer "+key)
+		}
+	}
+	if req.Body == nil || req.Method != http.MethodPost {
+		return s.next.RoundTrip(req) // a list of models costs nothing
+	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, cassette.MaxRequest+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the agent's request: %w", err)
+	}
+	req.Body = io.NopCloser(bytes.NewReader(body))
+	var limits struct {
+		Max       int64 `json:"max_tokens"`
+		Completed int64 `json:"max_completion_tokens"`
+		Output    int64 `json:"max_output_tokens"`
+	}
+	_ = json.Unmarshal(body, &limits) // what is not JSON has no limits
+	r := reservation{input: tokens(len(body))}
+	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, max(limits.Max, limits.Completed, limits.Output), s.run.Upstream.Price); err != nil {
+		return nil, err
+	}
+	return s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
+}
+
+// settle books an exchange that has ended.
+func settle(ctx context.Context, e cassette.Exchange, price *model.Price) {
+	r, ok := ctx.Value(reserved{}).(reservation)
+	if !ok {
+		return
+	}
+	if e.Status < 200 || e.Status >= 300 {
+		r.hold.Release(0)
+		return
+	}
+	a := read(e)
+	if !a.usageKnown {
+		a.usage = trace.Usage{Input: r.input, Output: tokens(len(e.Body))}
+	}
+	if price != nil && a.usage.CostUSD == nil {
+		cost := price.Cost(a.usage)
+		a.usage.CostUSD = &cost
+	}
+	r.hold.Settle(a.usage, a.usageKnown, 0)
+}
+
+// tokens guesses from bytes: four bytes are about one token of English or JSON.
+func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
