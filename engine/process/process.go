@@ -54,6 +54,8 @@ type Spec struct {
 	Grace time.Duration
 	// Drain is how long a pipe may be silent after the exit before it is closed.
 	Drain time.Duration
+	// OnStart, if set, is told of the started program before Start returns.
+	OnStart func(Record)
 	// Sandbox confines the program; nil does not. A confined program also needs
 	// what it loads to be readable: all but places of secrets is.
 	Sandbox *Sandbox
@@ -111,6 +113,9 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	ticks, _ := startTime(pid) // 0 when the system cannot tell: Reap then leaves it alone
 	p.record = Record{Name: spec.Name, PID: pid, PGID: pid, StartTime: ticks, Mark: p.record.Mark,
 		Command: bounded(strings.Join(spec.Command, " "), 500), Started: time.Now()}
+	if spec.OnStart != nil {
+		spec.OnStart(p.record)
+	}
 	p.stdin = in.w
 	p.stdout = newPipeReader(out.r)
 	stderr := newPipeReader(errs.r)

@@ -35,6 +35,12 @@ type Config struct {
 	Env     []string
 	// Sandbox confines the agent; nil does not.
 	Sandbox *process.Sandbox
+	// Input is how a command that knows no protocol gets the user's input; the zero
+	// value is InputStdin.
+	Input InputMode
+	// Aside is a folder of the run outside the workspace that the agent may write
+	// to; empty means the system's temporary folder.
+	Aside string
 	// MCP are the servers the agent is told of.
 	MCP []MCPServer
 	// Preamble goes in front of the session's first prompt and nowhere else;
@@ -77,6 +83,16 @@ type Config struct {
 	// SessionID is our id of the session; the trace of turn i is SessionID.i.
 	SessionID string
 }
+
+// InputMode is how a command that knows no protocol gets the user's input.
+type InputMode string
+
+// The three modes.
+const (
+	InputStdin    InputMode = "stdin"    // on standard input
+	InputArgument InputMode = "argument" // as the last argument, or where {input} stands
+	InputJSON     InputMode = "json"     // as an object on standard input, with the history
+)
 
 // WithDefaults fills in what is not set.
 func (c Config) WithDefaults() Config {
