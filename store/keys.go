@@ -58,6 +58,7 @@ import (
 //	z  run                                patch run
 //	Z  time, run                          index: patch runs by creation
 //	G  run                                repair loop of a patch run
+//	f  session, seq u32                   model call of the session's agent
 //	Q  key of a record                    quarantined copy
 const (
 	kindMeta         = 'm'
@@ -103,6 +104,7 @@ const (
 	kindPatchRun     = 'z'
 	kindPatchTime    = 'Z'
 	kindPatchLoop    = 'G'
+	kindExchange     = 'f'
 	kindQuarantine   = 'Q'
 )
 

@@ -145,7 +145,7 @@ func (tx *Tx) notRemoving(op, session string) error {
 // removeBatch is how many turns one transaction of a removal takes.
 const removeBatch = 100
 
-// DeleteSession removes a session head, its turns and its reports, and journals
+// DeleteSession removes a session head, its turns, reports and model calls, and journals
 // session_removed with the reason ("" when somebody asked for it). Notices, cases and episodes stay: they are evidence of their own.
 // The session is gone from lists with the first transaction; the rest is cleared in
 // further ones and, should we be killed between them, at the next open. Removing
@@ -219,7 +219,7 @@ func (s *Store) clearSession(ctx context.Context, id string) error {
 
 func (tx *Tx) clearSome(id string) (done bool, err error) {
 	var list [][]byte
-	for _, kind := range []byte{kindTurn, kindReport} {
+	for _, kind := range []byte{kindTurn, kindReport, kindExchange} {
 		err := tx.snap.scan(scan{prefix: key(kind, id), keys: true}, func(k, _ []byte) (bool, error) {
 			list = append(list, k)
 			return len(list) < removeBatch, nil
@@ -229,9 +229,12 @@ func (tx *Tx) clearSome(id string) (done bool, err error) {
 		}
 	}
 	for _, k := range list {
-		if k[0] == kindReport {
+		switch k[0] {
+		case kindReport:
 			err = remove(tx, reports, k)
-		} else {
+		case kindExchange:
+			err = remove(tx, exchanges, k)
+		default:
 			err = tx.removeTurn(k)
 		}
 		if err != nil {

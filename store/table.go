@@ -34,7 +34,7 @@ type anyTable interface {
 // tables lists every table that packs its values.
 var tables = []anyTable{
 	events, sessions, turns, spanChunks, reports, states, notices, episodes, steps,
-	rules, ruleVersions, scopeTexts, cases, verdicts, processes, patchRuns, patchLoops, quarantined,
+	rules, ruleVersions, scopeTexts, cases, verdicts, processes, patchRuns, patchLoops, exchanges, quarantined,
 }
 
 func (t *table[T]) kindByte() byte { return t.kind }

@@ -78,25 +78,59 @@ func (e Exchange) whole() bool {
 // wire is an Exchange as a line: the body is text where it is text.
 type wire struct {
 	Schema string `json:"schema"`
-	Exchange
+	bare
 	Text string `json:"body,omitempty"`
 	Raw  []byte `json:"body64,omitempty"`
 }
 
+// bare is an Exchange without its methods.
+type bare Exchange
+
 const schema = "vise.exchange/1"
+
+// MarshalJSON writes a line of a cassette.
+func (e Exchange) MarshalJSON() ([]byte, error) {
+	l := wire{Schema: schema, bare: bare(e)}
+	if utf8.Valid(e.Body) {
+		l.Text = string(e.Body)
+	} else {
+		l.Raw = e.Body
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(l)
+	return out.Bytes(), err
+}
+
+// UnmarshalJSON reads a line of a cassette and refuses what could not be played back
+// truthfully; errors.Is finds ErrEmpty.
+func (e *Exchange) UnmarshalJSON(line []byte) error {
+	var l wire
+	if err := json.Unmarshal(line, &l); err != nil {
+		return err
+	}
+	if l.Schema != schema {
+		return fmt.Errorf("schema %q is not %q", l.Schema, schema)
+	}
+	*e = Exchange(l.bare)
+	if e.Body = l.Raw; l.Text != "" {
+		e.Body = []byte(l.Text)
+	}
+	if err := e.check(); err != nil {
+		return fmt.Errorf("exchange %d, %s %s: %w", e.Seq, e.Method, e.Path, err)
+	}
+	return nil
+}
 
 // Encode writes exchanges as a cassette.
 func Encode(w io.Writer, exchanges []Exchange) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	for _, e := range exchanges {
-		l := wire{Schema: schema, Exchange: e}
-		if utf8.Valid(e.Body) {
-			l.Text = string(e.Body)
-		} else {
-			l.Raw = e.Body
+		line, err := e.MarshalJSON()
+		if err == nil {
+			_, err = w.Write(line)
 		}
-		if err := enc.Encode(l); err != nil {
+		if err != nil {
 			return fmt.Errorf("write cassette: exchange %d: %w", e.Seq, err)
 		}
 	}
@@ -122,19 +156,9 @@ func Decode(r io.Reader) ([]Exchange, error) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		var l wire
-		if err := json.Unmarshal(line, &l); err != nil {
+		var e Exchange
+		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, fmt.Errorf("read cassette: line %d: %w", n, err)
-		}
-		if l.Schema != schema {
-			return nil, fmt.Errorf("read cassette: line %d: schema %q is not %q", n, l.Schema, schema)
-		}
-		e := l.Exchange
-		if e.Body = l.Raw; l.Text != "" {
-			e.Body = []byte(l.Text)
-		}
-		if err := e.check(); err != nil {
-			return nil, fmt.Errorf("read cassette: line %d (exchange %d, %s %s): %w", n, e.Seq, e.Method, e.Path, err)
 		}
 		out = append(out, e)
 	}
