@@ -40,7 +40,6 @@ func optional(check func(string) error) func(string) error {
 // version. They are refused with the reason: a setting that silently does nothing
 // is worse than an error.
 var unbuilt = map[string]map[string]string{
-	"agent.driver":      {"exec": "only acp and none are built in so far; an agent without the Agent Client Protocol needs an ACP adapter for now"},
 	"validate.evidence": {"paired": "paired evidence is not built in so far; use seed", "auto": "chooses between seed and paired evidence, and paired is not built in so far; use seed"},
 }
 
@@ -93,6 +92,11 @@ func cross(c *Config, where func(key string) Problem, ps *problems) {
 			complain(m.key, "there is no provider %s%s; known are %s; another one needs providers.%s.base_url",
 				quote(provider), meant(provider, names), strings.Join(names, ", "), provider)
 		}
+	}
+	if name := c.Agent.Provider; name != "" && c.Providers[name].BaseURL == "" {
+		names := c.ProviderNames()
+		complain("agent.provider", "there is no provider %s%s; known are %s; another one needs providers.%s.base_url",
+			quote(name), meant(name, names), strings.Join(names, ", "), name)
 	}
 	for name, p := range c.Providers {
 		if p.BaseURL == "" {

@@ -49,6 +49,8 @@ type Config struct {
 type Agent struct {
 	Driver        string   // acp, exec, none
 	Command       []string // argv; {vise} is the running program, see Expand
+	Input         string   // stdin, argument, json; for driver exec
+	Provider      string   // whose models the agent asks through our proxy; "" = we do not see its model calls
 	Workspace     string   // copy, scratch, inplace
 	WorkspaceFrom string   // folder that is copied, relative to the project
 	Env           []string // names of variables that are passed on

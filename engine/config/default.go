@@ -23,7 +23,7 @@ func Default() *Config {
 	peak := OfflineStartPeak
 	return &Config{
 		Agent: Agent{
-			Driver: "acp", Workspace: "copy", WorkspaceFrom: ".", Env: slices.Clone(BaseEnv), Preamble: "prompt",
+			Driver: "acp", Input: "stdin", Workspace: "copy", WorkspaceFrom: ".", Env: slices.Clone(BaseEnv), Preamble: "prompt",
 			TurnTimeout: 5 * time.Minute, IdleTimeout: time.Minute, StartTimeout: 30 * time.Second,
 			Permissions: "workspace", Sandbox: "auto",
 		},

@@ -47,6 +47,8 @@ const (
 var settings = []setting{
 	{"agent.driver", "", choice(func(c *Config) *string { return &c.Agent.Driver }, "acp", "exec", "none"), "how the agent is driven"},
 	{"agent.command", "", argv(func(c *Config) *[]string { return &c.Agent.Command }), "your agent; {vise} is this program"},
+	{"agent.input", "", choice(func(c *Config) *string { return &c.Agent.Input }, "stdin", "argument", "json"), "how driver exec hands the input over; {input} in an argument is replaced by it"},
+	{"agent.provider", "", text(func(c *Config) *string { return &c.Agent.Provider }, "the name of a provider", nil), "whose models the agent asks: its calls then go through the recording proxy"},
 	{"agent.workspace", "", choice(func(c *Config) *string { return &c.Agent.Workspace }, "copy", "scratch", "inplace"), "folder of a run: a fresh copy, an empty one, or the project itself"},
 	{"agent.workspace_from", "", text(func(c *Config) *string { return &c.Agent.WorkspaceFrom }, "a folder", nonEmpty), "folder that is copied, relative to this file"},
 	{"agent.env", "", environment(func(c *Config) *[]string { return &c.Agent.Env }), "names of further variables that the agent may see"},

@@ -89,7 +89,7 @@ func TestProblemsNameTheirPlace(t *testing.T) {
 		{"model form", "[repair]\nmodel = \"gpt\"\n", []string{"FILE:2:9: repair.model: must be provider/model"}},
 		{"no validation", "[validate]\nenabled = false\n", []string{"FILE:2:11: validate.enabled: may be false only with evaluate.observe_only"}},
 		{"evidence", "[validate]\nevidence = \"paired\"\n", []string{"FILE:2:12: validate.evidence: \"paired\" is refused: paired evidence is not built in"}},
-		{"exec", "[agent]\ndriver = \"exec\"\n", []string{"FILE:2:10: agent.driver: \"exec\" is refused"}},
+		{"provider of the agent", "[agent]\nprovider = \"opnai\"\n", []string{"FILE:2:12: agent.provider: there is no provider \"opnai\", did you mean openai?"}},
 		{"metric in two tiers", "[evaluate]\ntier3 = [\"coherence\"]\n", []string{"FILE:2:1: evaluate.tier3: coherence is in evaluate.tier1 already"}},
 		{"section as value", "agent = 3\n", []string{"FILE:1:1: agent: is a section"}},
 	}

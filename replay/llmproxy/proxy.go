@@ -41,8 +41,8 @@ type Upstream struct {
 	BaseURL string
 	// Key returns the API key that is sent in place of the run's token; nil sends none.
 	Key func() (string, error)
-	// Price per token, nil when unknown.
-	Price *model.Price
+	// Price of a model; nil, or a nil result, when it is unknown.
+	Price func(model string) *model.Price
 }
 
 // Run is what one run of the agent may do with its model.
@@ -146,7 +146,7 @@ func (s *Server) Close(ctx context.Context) error {
 func (s *Server) Grant(r Run) (token string, err error) {
 	g := &granted{run: r}
 	exchange := func(ctx context.Context, e cassette.Exchange) {
-		settle(ctx, e, r.Upstream.Price)
+		settle(ctx, e)
 		g.one.Lock()
 		defer g.one.Unlock()
 		if r.OnExchange != nil {

@@ -101,7 +101,7 @@ func TestRecordAndPlayBack(t *testing.T) {
 	var rec []cassette.Exchange
 	live := &Tracer{ID: "t0"}
 	token, err := s.Grant(Run{
-		Upstream: Upstream{BaseURL: up.URL + "/api/v1/", Key: func() (string, error) { return "sk-real", nil }, Price: &model.Price{Input: 10, Output: 100}},
+		Upstream: Upstream{BaseURL: up.URL + "/api/v1/", Key: func() (string, error) { return "sk-real", nil }, Price: func(name string) *model.Price { return map[string]*model.Price{"toy": {Input: 10, Output: 100}}[name] }},
 		Ledger:   ledger, OnExchange: func(e cassette.Exchange) { rec = append(rec, e); live.Add(e) },
 	})
 	if err != nil {

@@ -29,6 +29,7 @@ type reserved struct{}
 type reservation struct {
 	hold  *model.Reservation
 	input int64 // tokens, estimated
+	price *model.Price
 }
 
 // RoundTrip implements http.RoundTripper. model.ErrBudget says that nothing was sent.
@@ -51,20 +52,24 @@ func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	var limits struct {
-		Max       int64 `json:"max_tokens"`
-		Completed int64 `json:"max_completion_tokens"`
-		Output    int64 `json:"max_output_tokens"`
+		Model     string `json:"model"`
+		Max       int64  `json:"max_tokens"`
+		Completed int64  `json:"max_completion_tokens"`
+		Output    int64  `json:"max_output_tokens"`
 	}
 	_ = json.Unmarshal(body, &limits) // what is not JSON has no limits
 	r := reservation{input: tokens(len(body))}
-	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, max(limits.Max, limits.Completed, limits.Output), s.run.Upstream.Price); err != nil {
+	if s.run.Upstream.Price != nil {
+		r.price = s.run.Upstream.Price(limits.Model)
+	}
+	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, max(limits.Max, limits.Completed, limits.Output), r.price); err != nil {
 		return nil, err
 	}
 	return s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
 }
 
 // settle books an exchange that has ended.
-func settle(ctx context.Context, e cassette.Exchange, price *model.Price) {
+func settle(ctx context.Context, e cassette.Exchange) {
 	r, ok := ctx.Value(reserved{}).(reservation)
 	if !ok {
 		return
@@ -77,8 +82,8 @@ func settle(ctx context.Context, e cassette.Exchange, price *model.Price) {
 	if !a.usageKnown {
 		a.usage = trace.Usage{Input: r.input, Output: tokens(len(e.Body))}
 	}
-	if price != nil && a.usage.CostUSD == nil {
-		cost := price.Cost(a.usage)
+	if r.price != nil && a.usage.CostUSD == nil {
+		cost := r.price.Cost(a.usage)
 		a.usage.CostUSD = &cost
 	}
 	r.hold.Settle(a.usage, a.usageKnown, 0)

@@ -1,0 +1,61 @@
+package replay
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"vise/engine/trace"
+)
+
+func TestJoin(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
+	line := func(spans []trace.Span) string {
+		var out []string
+		for _, s := range spans {
+			l := fmt.Sprintf("%s %s(%s)", s.ID, s.Name, s.Output)
+			if s.Usage.Input > 0 {
+				l += fmt.Sprintf(" %d", s.Usage.Input)
+			}
+			out = append(out, l)
+		}
+		return strings.Join(out, "; ")
+	}
+	llm := func(id, name, out string, start int, in int64) trace.Span {
+		return trace.Span{ID: id, Kind: trace.LLM, Name: name, Output: out, Start: at(start), Usage: trace.Usage{Input: in}}
+	}
+	tool := func(id, name, out string, start int) trace.Span {
+		return trace.Span{ID: id, Kind: trace.TOOL, Name: name, Output: out, Start: at(start)}
+	}
+	for _, c := range []struct {
+		name         string
+		turn, others []trace.Span
+		want         string
+		input        int64
+	}{
+		{"nothing else was seen", []trace.Span{llm("a", "", "hi", 1, 5)}, nil, "a (hi) 5", 5},
+		{"a protocol and the wire", []trace.Span{llm("a", "", "I look.", 1, 0), tool("c1", "Look up the order", "found", 2), llm("b", "", "Shipped.", 4, 0)},
+			[]trace.Span{llm("w1", "m", "I look.", 1, 10), tool("c1", "lookup", "found", 2), llm("w2", "m", "Shipped.", 3, 20)},
+			"a m(I look.) 10; c1 lookup(found); b m(Shipped.) 20", 30},
+		{"the same answer twice", []trace.Span{llm("a", "", "ok", 1, 0), llm("b", "", "ok", 2, 0)},
+			[]trace.Span{llm("w1", "m", "ok", 1, 1), llm("w2", "m", "ok", 2, 2)}, "a m(ok) 1; b m(ok) 2", 3},
+		{"a script that says nothing of its calls", []trace.Span{{ID: "out", Kind: trace.LLM, Name: "agent.py", Output: "Done: shipped", Start: at(0), Attrs: map[string]any{"source": "stdout"}}},
+			[]trace.Span{llm("w1", "m", "", 1, 10), tool("c1", "lookup", "found", 2), llm("w2", "m", "shipped", 3, 20)},
+			"w1 m() 10; c1 lookup(found); w2 m(shipped) 20; out agent.py(Done: shipped)", 30},
+		{"a model call that the protocol did not tell", []trace.Span{llm("a", "", "one", 1, 0), llm("b", "", "two", 5, 0)},
+			[]trace.Span{llm("w", "m", "a title", 3, 7)}, "a (one); w m(a title) 7; b (two)", 7},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			turn := trace.Turn{Spans: c.turn, Usage: trace.Usage{Input: 5}}
+			got := join(turn, c.others)
+			if line(got.Spans) != c.want || got.Usage.Input != c.input {
+				t.Errorf("got  %s, input %d\nwant %s", line(got.Spans), got.Usage.Input, c.want)
+			}
+			if again := join(got, c.others); !reflect.DeepEqual(again.Spans, got.Spans) {
+				t.Errorf("joined again: %s", line(again.Spans))
+			}
+		})
+	}
+}
