@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 		// Stand-ins for what a project may be connected to.
 		"scripted-judge": scriptedJudge,
 		"pandaprobe":     fakePlatform,
+		"toy-model":      toyModel,
 	})
 }
 
