@@ -17,6 +17,7 @@ import (
 	"vise/engine/gate"
 	"vise/engine/guard"
 	"vise/engine/model"
+	"vise/engine/model/cassette"
 	"vise/engine/repair"
 	"vise/engine/score/judge"
 	"vise/engine/score/local"
@@ -44,6 +45,9 @@ type Options struct {
 	// Ledger is where the agent's usage is booked beside the judge's and the repair
 	// model's; nil counts nothing.
 	Ledger *model.Ledger
+	// AgentBooked says that the agent's model calls go through our proxy, which books
+	// them in the ledger itself.
+	AgentBooked bool
 	// Verifier judges the outcome of every evaluated turn; nil = nobody does.
 	Verifier *verifier.Verifier
 	// Agent identifies the agent in verdicts.
@@ -70,6 +74,7 @@ type Harness struct {
 	judge    *judge.Judge
 	platform *pandaprobe.Platform
 	ledger   *model.Ledger
+	booked   bool // the agent's usage is booked where it is seen
 	verifier *verifier.Verifier
 	by       string // identity of the evaluator, without the verifier's
 
@@ -107,11 +112,11 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}
-	if o.Replayer != nil && o.Ledger != nil {
+	if o.Replayer != nil && o.Ledger != nil && !o.AgentBooked {
 		o.Replayer = metered{o.Replayer, o.Ledger}
 	}
 	h := &Harness{
-		judge: o.Judge, platform: o.Platform, ledger: o.Ledger, verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
+		judge: o.Judge, platform: o.Platform, ledger: o.Ledger, booked: o.AgentBooked, verifier: o.Verifier, by: local.Name(local.Options{Handoff: o.Config.Evaluate.Handoff}),
 		red: red, replayer: o.Replayer, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
 		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
 		lanes:   map[string]*lane{},
@@ -251,6 +256,35 @@ func (h *Harness) putSession(ctx context.Context, op string, s trace.Session, e 
 	}
 	if op == "end" {
 		h.forget(s.ID)
+	}
+	return nil
+}
+
+// KeepCalls stores model calls of a live session's agent with their event.
+func (h *Harness) KeepCalls(ctx context.Context, sessionID string, turn int, calls []cassette.Exchange) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	var bytes, masked int
+	records := make([]store.Exchange, len(calls))
+	for i, c := range calls {
+		line, err := c.MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("keep model call %d of session %s: %w", c.Seq, sessionID, err)
+		}
+		bytes, masked = bytes+len(c.Body), masked+c.Masked
+		records[i] = store.Exchange{SessionID: sessionID, Seq: c.Seq, Line: line}
+	}
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		for _, r := range records {
+			if err := tx.PutExchange(r); err != nil {
+				return err
+			}
+		}
+		return tx.Emit(event.Event{Type: event.ModelCallsKept, SessionID: sessionID, TurnIndex: event.Turn(turn),
+			Data: map[string]any{"calls": len(calls), "bytes": bytes, "masked": masked}})
+	}); err != nil {
+		return fmt.Errorf("keep the model calls of turn %d of session %s: %w", turn, sessionID, err)
 	}
 	return nil
 }

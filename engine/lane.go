@@ -79,7 +79,7 @@ func (h *Harness) EndTurn(ctx context.Context, t trace.Turn) error {
 	}); err != nil {
 		return fmt.Errorf("end turn %d of session %s: %w", t.Index, t.SessionID, err)
 	}
-	if !t.Usage.IsZero() {
+	if !t.Usage.IsZero() && !h.booked {
 		h.ledger.Add("agent", t.Usage)
 	}
 	h.wake(t.SessionID)

@@ -23,7 +23,7 @@ type Cases struct {
 func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, error) {
 	started := c.Now()
 	run := evidence.Run{RunID: job.RunID, Session: trace.Session{
-		ID: c.NewID("x"), Origin: trace.Replay, Source: "acp", CaseID: job.CaseID, RuleID: job.RuleID, Started: started,
+		ID: c.NewID("x"), Origin: trace.Replay, Source: c.Agent.source(), CaseID: job.CaseID, RuleID: job.RuleID, Started: started,
 		TaskSummary: job.Input.TaskSummary, ScopeHints: job.Input.ScopeHints,
 		Attrs: map[string]any{"run_id": job.RunID, "arm": job.Arm},
 	}}

@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 
 	"vise/replay/driver"
-	"vise/replay/driver/acp"
 )
 
 // Greet starts the agent, lets it open a session and ends it: what a doctor
-// does. No prompt is sent, so no model is asked.
+// does. No prompt is sent, so no model is asked; a command that knows no protocol is
+// looked for and not run. It works where a run would, since a command may be a file of
+// the project.
 func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (driver.Info, error) {
-	dir, cleanup, err := driver.PrepareWorkspace("scratch", "", filepath.Join(scratch, "greet"))
+	dir, cleanup, err := driver.PrepareWorkspace(driver.WorkspaceMode(agent.Workspace), agent.WorkspaceFrom, filepath.Join(scratch, "greet"))
 	if err != nil {
 		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
 	}
@@ -25,7 +26,7 @@ func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (
 	if err != nil {
 		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
 	}
-	session, err := acp.Start(ctx, driver.Config{
+	session, err := agent.start(ctx, driver.Config{
 		Command: agent.Command, Dir: dir, Env: driver.Environ(agent.Env, around.env, environ), Sandbox: around.box,
 		StartTimeout: agent.StartTimeout, Log: io.Discard, SessionID: "greet",
 	})

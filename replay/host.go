@@ -10,6 +10,7 @@ import (
 
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/model/cassette"
 	"vise/engine/trace"
 )
 
@@ -25,6 +26,8 @@ type Host interface {
 	Settle(ctx context.Context, sessionID string) (episode.Settlement, error)
 	// EndSession stores the final head together with its event.
 	EndSession(ctx context.Context, s trace.Session, e event.Event) error
+	// KeepCalls stores what the agent's model said in a turn, as the proxy recorded it.
+	KeepCalls(ctx context.Context, sessionID string, turn int, calls []cassette.Exchange) error
 	// Publish puts an ephemeral event on the bus.
 	Publish(e event.Event)
 }

@@ -10,6 +10,7 @@ import (
 	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/guard"
+	"vise/engine/model/cassette"
 	"vise/engine/trace"
 	"vise/replay/driver"
 )
@@ -17,14 +18,15 @@ import (
 // Live runs the inputs of a recorded session through the agent as a live
 // session of the developer: every turn is stored, evaluated and settled before
 // the next one. n numbers repeated runs of the same session. The head of the
-// new session is returned even when the run ended early.
-func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs []string, n int) (trace.Session, error) {
+// new session is returned even when the run ended early. With a tape the agent's
+// model calls are answered by it, and nothing of them goes out.
+func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs []string, n int, tape *cassette.Tape) (trace.Session, error) {
 	if len(inputs) == 0 {
 		return trace.Session{}, fmt.Errorf("session %s holds no user input to replay", from.ID)
 	}
 	runID := r.NewID("run")
 	head := trace.Session{
-		ID: r.NewID("s"), Origin: trace.Live, Source: "acp", Title: from.Title,
+		ID: r.NewID("s"), Origin: trace.Live, Source: r.Agent.source(), Title: from.Title,
 		ReplayOf: from.ID, TaskSummary: from.TaskSummary, ScopeHints: from.ScopeHints, Started: r.Now(),
 		Attrs: map[string]any{"run_id": runID, "command": r.Agent.Command[0]},
 	}
@@ -53,6 +55,10 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 			}
 			return host.BeginSession(ctx, head, event.Event{Type: event.AgentStarted, SessionID: head.ID, RunID: runID,
 				Data: withSandbox(info.Held, data)})
+		},
+		tape: tape,
+		onCalls: func(turn int, calls []cassette.Exchange) error {
+			return host.KeepCalls(context.WithoutCancel(ctx), head.ID, turn, calls)
 		},
 		onTurn: func(t trace.Turn) error {
 			t.SessionID = head.ID

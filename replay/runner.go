@@ -8,20 +8,25 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"vise/engine/guard"
+	"vise/engine/model/cassette"
 	"vise/engine/process"
 	"vise/engine/rule/tools"
 	"vise/engine/trace"
 	"vise/replay/driver"
 	"vise/replay/driver/acp"
+	"vise/replay/driver/exec"
 	"vise/replay/ruleserver"
 )
 
 // Agent says how the developer's agent is started and what it may touch.
 type Agent struct {
+	Driver        string   // acp | exec
 	Command       []string // argv, {vise} already expanded
+	Input         string   // stdin | argument | json, for exec
 	Workspace     string   // copy | scratch | inplace
 	WorkspaceFrom string   // folder the workspace is made from
 	Env           []string // names of variables passed on beside the default allow-list
@@ -43,6 +48,8 @@ type Runner struct {
 	Self string
 	// Rules is the rule server; every run gets a token and a view of its own.
 	Rules *ruleserver.Server
+	// Models shows the agent's model calls; nil when they are not seen.
+	Models *Models
 	// View holds what is common to all runs' views; the restriction is set per run.
 	View tools.Options
 	// Scratch is the folder in which run folders are made.
@@ -78,6 +85,13 @@ type plan struct {
 	onSpan      func(turn int, s trace.Span)
 	onStart     func(driver.Info) error
 	onTurn      func(trace.Turn) error
+	onSpan    func(turn int, s trace.Span)
+	onStart   func(driver.Info) error
+	onTurn    func(trace.Turn) error
+	// onCalls gets the model calls of a turn, after onTurn; nil drops them.
+	onCalls func(turn int, calls []cassette.Exchange) error
+	// tape answers the agent's model calls; nil asks its provider.
+	tape *cassette.Tape
 }
 
 // ran is what is known after a plan was driven.
@@ -107,13 +121,20 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	if base == nil {
 		base = os.Environ()
 	}
-	around, err := r.Agent.surround(base, filepath.Join(r.Scratch, p.runID), dir, r.Hide, []string{service(r.Rules.URL())})
+	places := map[string]string{"workspace": dir, "run": filepath.Join(r.Scratch, p.runID), "home": variable(base, "HOME")}
+	line, err := r.Models.open(p.tape, places, p.onSpan)
+	if err != nil {
+		return out, fmt.Errorf("prepare run %s: %w", p.runID, err)
+	}
+	defer line.close()
+	around, err := r.Agent.surround(base, filepath.Join(r.Scratch, p.runID), dir, r.Hide, append(line.service(), service(r.Rules.URL())))
 	defer around.remove()
 	if err != nil {
 		return out, fmt.Errorf("prepare run %s: %w", p.runID, err)
 	}
 	env := map[string]string{"VISE_RUN_SEED": p.seed, "VISE_SESSION_ID": p.sessionID}
 	maps.Copy(env, around.env)
+	maps.Copy(env, line.env())
 	log, err := r.openLog(p.runID)
 	if err != nil {
 		return out, err
@@ -124,8 +145,10 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	defer r.Rules.Revoke(grant.Token)
 
 	var rec process.Record
-	session, err := acp.Start(ctx, driver.Config{
+	session, err := r.Agent.start(ctx, driver.Config{
 		Command: r.Agent.Command,
+		Input:   driver.InputMode(r.Agent.Input),
+		Aside:   around.env["TMPDIR"],
 		Dir:     dir,
 		Env:     driver.Environ(r.Agent.Env, env, base),
 		Sandbox: around.box,
@@ -173,7 +196,12 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		}
 	}
 	for i, input := range p.inputs {
+		line.begin(i, p.sessionID+"."+strconv.Itoa(i))
 		turn, perr := session.Prompt(ctx, i, input)
+		turn, calls, diverged := line.end(ctx, turn)
+		if diverged != nil {
+			perr = diverged
+		}
 		out.info = r.Agent.told(session.Info())
 		if perr != nil {
 			// Our reason, not the agent's: one that we told to stop says "cancelled".
@@ -184,11 +212,32 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 				return out, err
 			}
 		}
+		if p.onCalls != nil && len(calls) > 0 {
+			if err := p.onCalls(i, calls); err != nil {
+				return out, err
+			}
+		}
 		if perr != nil {
 			return out, fmt.Errorf("run %s: %w", p.runID, perr)
 		}
 	}
 	return out, nil
+}
+
+// start starts an agent by its driver.
+func (a Agent) start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
+	if a.Driver == "exec" {
+		return exec.Start(ctx, cfg)
+	}
+	return acp.Start(ctx, cfg)
+}
+
+// source is what sessions of the agent say that they came through.
+func (a Agent) source() string {
+	if a.Driver == "exec" {
+		return "exec"
+	}
+	return "acp"
 }
 
 func (r *Runner) preamble() string {

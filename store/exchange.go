@@ -38,5 +38,5 @@ func (tx *Tx) PutExchange(e Exchange) error {
 
 // Exchanges returns the model calls of a session, in order.
 func (tx *Tx) Exchanges(session string) ([]Exchange, error) {
-	return collect(tx, exchanges, scan{prefix: key(kindExchange, session)}, 0)
+	return records(tx, exchanges, scan{prefix: key(kindExchange, session)}, 0)
 }

@@ -60,6 +60,8 @@ func eventWords(e event.Event) string {
 		return about(place, d.text("agent"), "replays "+d.text("replay_of"), count2(d.int("turns"), "turn"), d.text("sandbox"))
 	case event.AgentExited:
 		return about(place, d.text("exit"), d.text("error"))
+	case event.ModelCallsKept:
+		return about(place, count2(d.int("calls"), "model call")+" recorded", d.int("bytes")+" bytes")
 	case event.TurnReplayed:
 		return about(place, count2(d.int("steps"), "model step"), count2(d.int("calls"), "call"), count2(d.int("errors"), "error"))
 	case event.Notice:

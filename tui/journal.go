@@ -36,7 +36,7 @@ var topics = []topic{
 	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.CaseShrunk, event.WinOffered, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationVerdict, event.ValidationRoundEnded}},
 	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded}},
-	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.AgentExited, event.SessionRemoved}},
+	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.SessionRemoved}},
 }
 
 // journalPane is the tail of the journal: it follows the end while it is there.

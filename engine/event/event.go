@@ -49,6 +49,7 @@ const (
 	ImportFinished         Type = "import_finished"
 	AgentStarted           Type = "agent_started"
 	AgentExited            Type = "agent_exited"
+	ModelCallsKept         Type = "model_calls_kept"
 	TurnReplayed           Type = "turn_replayed"
 	CaseProtected          Type = "case_protected"
 	CaseRemoved            Type = "case_removed"
@@ -77,7 +78,7 @@ var Journal = []Type{
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
-	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed,
+	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed, ModelCallsKept,
 	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, NoticeResumed, NoticeAcknowledged, BudgetStopped,
 	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
 	PatchState, PatchApplied, PatchUndone, PatchRemoved,

@@ -1,6 +1,8 @@
 package process
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -115,20 +117,39 @@ var secretSystem = []string{
 	"/var/lib/docker", "/var/lib/containerd", "/var/lib/kubelet", "/root",
 }
 
+// Probe starts and ends a program that does nothing, to learn what of a sandbox
+// holds here. The error is that of Start, ErrNotHeld for a required one that does not.
+func Probe(ctx context.Context, box *Sandbox) (Held, error) {
+	p, err := Start(ctx, Spec{Command: []string{"true"}, Env: []string{}, Sandbox: box})
+	if err != nil {
+		return Held{}, err
+	}
+	p.Stop()
+	return p.Held(), nil
+}
+
 // hidden are the places that s keeps unreadable, absolute and without links;
 // those that do not exist are left out.
 func (s *Sandbox) hidden() []string {
 	all := slices.Clone(s.Hide)
 	home := real(s.Home)
 	for _, p := range secretSystem {
-		// The home folder of root is another's, unless it is ours.
-		if p != "/root" || home != "/root" {
+		// The home folder of root is another's, unless we are root, whatever HOME says:
+		// programs of ours lie there.
+		if p != "/root" || home != "/root" && os.Getuid() != 0 {
 			all = append(all, p)
 		}
 	}
-	if home != "" {
+	homes := []string{home}
+	if os.Getuid() == 0 {
+		homes = append(homes, "/root")
+	}
+	for _, h := range homes {
+		if h == "" {
+			continue
+		}
 		for _, p := range secretFiles {
-			all = append(all, filepath.Join(home, p))
+			all = append(all, filepath.Join(h, p))
 		}
 	}
 	var out []string

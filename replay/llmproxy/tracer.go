@@ -30,6 +30,14 @@ type Tracer struct {
 	answered map[string]bool
 }
 
+// Turn begins a turn: its spans get ids that begin with id. What was asked before
+// stays known, so that a span holds only what was new to the model.
+func (t *Tracer) Turn(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ID, t.n, t.spans, t.byCall, t.answered = id, 0, nil, nil, nil
+}
+
 // Add takes an exchange in and returns the spans that are new or changed.
 func (t *Tracer) Add(e cassette.Exchange) []trace.Span {
 	t.mu.Lock()

@@ -49,6 +49,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("VISE_TEST_DEMO", filepath.Join(root, "testdata", "demo"))
 			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("AGENTS", filepath.Join(root, "tui", "cli", "testdata", "agents"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(e.WorkDir, ".config"))
 			return nil
 		},

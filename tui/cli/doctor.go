@@ -199,5 +199,9 @@ func (a *app) greetAgent(ctx context.Context, cfg *config.Config, agent replay.A
 	if len(info.Held.Missing) > 0 {
 		state = "warning"
 	}
-	return []check{{"agent", "ok", fmt.Sprintf("%s answers (ACP %d)", info.Name(), info.Protocol)}, {"sandbox", state, info.Held.Detail()}}
+	said := fmt.Sprintf("%s answers (ACP %d)", info.Name(), info.Protocol)
+	if agent.Driver == "exec" {
+		said = info.Name() + " is there; it is run once for every turn"
+	}
+	return []check{{"agent", "ok", said}, {"sandbox", state, info.Held.Detail()}}
 }

@@ -96,6 +96,8 @@ func sentence(e event.Event) string {
 			return fmt.Sprintf("%s · %s", words("reason"), words("error"))
 		}
 		return fmt.Sprintf("%s · %s", words("exit"), counted(d["turns"], "turn"))
+	case event.ModelCallsKept:
+		return fmt.Sprintf("%s · %s recorded", turn, counted(d["calls"], "model call"))
 	case event.TurnReplayed:
 		s := fmt.Sprintf("%s · %s, %s, %s", turn, counted(d["steps"], "model step"), counted(d["calls"], "call"), counted(d["errors"], "error"))
 		if why := words("stop_reason"); why != "end_turn" && why != "" && d["stop_reason"] != nil {

@@ -23,6 +23,7 @@ import (
 	"vise/engine/validate"
 	"vise/replay"
 	"vise/replay/driver"
+	"vise/replay/llmproxy"
 	"vise/replay/ruleserver"
 	"vise/store"
 	"vise/themes"
@@ -198,6 +199,21 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 			if h.runner, err = a.newRunner(ctx, cfg, st, server); err != nil {
 				return err
 			}
+			if cfg.Agent.Provider != "" {
+				proxy, err := llmproxy.Start(ctx, llmproxy.Options{})
+				if err != nil {
+					return err
+				}
+				defer func() {
+					end, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+					defer stop()
+					err = errors.Join(err, proxy.Close(end))
+				}()
+				if h.runner.Models, err = a.agentModels(ctx, cfg, proxy, o.Ledger); err != nil {
+					return err
+				}
+				o.AgentBooked = true
+			}
 			if err := driver.SweepWorkspaces(h.runner.Scratch); err != nil {
 				a.log.Warn("remove the workspaces of a killed run", "err", err)
 			}
@@ -255,7 +271,7 @@ func (a *app) agentOf(cfg *config.Config) (replay.Agent, error) {
 		return replay.Agent{}, fmt.Errorf("agent.egress: %w", err)
 	}
 	return replay.Agent{
-		Command: config.Expand(cfg.Agent.Command, a.self), Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
+		Driver: cfg.Agent.Driver, Command: config.Expand(cfg.Agent.Command, a.self), Input: cfg.Agent.Input, Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
 		Env: cfg.Agent.Env, Preamble: cfg.Agent.Preamble, Permissions: cfg.Agent.Permissions,
 		Sandbox: cfg.Agent.Sandbox, Egress: hosts, Home: cfg.Agent.Home,
 		TurnTimeout: cfg.Agent.TurnTimeout, IdleTimeout: cfg.Agent.IdleTimeout, StartTimeout: cfg.Agent.StartTimeout,

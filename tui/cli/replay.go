@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"vise/engine/event"
+	"vise/engine/model/cassette"
+	"vise/engine/score"
 	"vise/engine/trace"
 	"vise/store"
 )
@@ -18,6 +20,7 @@ type replayFlags struct {
 	observeOnly  bool
 	noValidate   bool
 	failOnNotice bool
+	offline      bool
 	repeat       int
 	all          bool
 	taskSummary  string
@@ -50,6 +53,7 @@ func (a *app) replayCmd() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&f.recorded, "recorded", false, "score the recorded turns themselves, without an agent")
+	c.Flags().BoolVar(&f.offline, "offline", false, "answer the agent's model calls from the recording of the session")
 	c.Flags().BoolVar(&f.observeOnly, "observe-only", false, "score and journal, store no notice, repair nothing")
 	c.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not validate candidates at the end")
 	c.Flags().BoolVar(&f.failOnNotice, "fail-on-notice", false, "exit 3 when a notice was raised")
@@ -84,6 +88,9 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 	}); err != nil {
 		return err
 	}
+	if err := a.tellLive(h, heads, f); err != nil {
+		return err
+	}
 	before, err := lastSeq(h.store)
 	if err != nil {
 		return err
@@ -104,8 +111,19 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 			if err != nil {
 				return err
 			}
-			if err := h.live(ctx, head, inputs, n); err != nil {
+			var tape *cassette.Tape
+			if f.offline {
+				if tape, _, err = recording(h.store, head.ID); err != nil {
+					return err
+				}
+			}
+			if err := h.live(ctx, head, inputs, n, tape); err != nil {
 				return err
+			}
+			if tape != nil {
+				if left, again := tape.Left(); left+again > 0 {
+					a.note("vise: %s of the recording not asked for, %d in another order", counted(left, "model call"), again)
+				}
 			}
 		}
 	}
@@ -149,9 +167,9 @@ func (a *app) tellPaused(h *harness) (since string, paused bool, err error) {
 }
 
 // live runs one session through the agent. A validation round never runs beside it.
-func (h *harness) live(ctx context.Context, head trace.Session, inputs []string, n int) error {
+func (h *harness) live(ctx context.Context, head trace.Session, inputs []string, n int, tape *cassette.Tape) error {
 	defer h.LiveTurn()()
-	_, err := h.runner.Live(ctx, h.Harness, head, inputs, n)
+	_, err := h.runner.Live(ctx, h.Harness, head, inputs, n, tape)
 	return err
 }
 
@@ -166,26 +184,17 @@ func (f replayFlags) describe(s *trace.Session) {
 }
 
 // userInputs are the external user inputs of a session, in order.
-func userInputs(s *store.Store, id string) ([]string, error) {
-	var inputs []string
-	const page = 64
-	for from := 0; ; from += page {
-		var turns []trace.Turn
-		if err := s.View(func(tx *store.Tx) (err error) {
-			turns, err = tx.Turns(id, from, page)
-			return err
-		}); err != nil {
-			return nil, fmt.Errorf("replay: read inputs of session %s: %w", id, err)
+func userInputs(s *store.Store, id string) (inputs []string, err error) {
+	err = eachTurn(s, id, func(t trace.Turn, _ *score.Report) error {
+		if !t.Synthetic && t.Input != "" {
+			inputs = append(inputs, t.Input)
 		}
-		for _, t := range turns {
-			if !t.Synthetic && t.Input != "" {
-				inputs = append(inputs, t.Input)
-			}
-		}
-		if len(turns) < page {
-			return inputs, nil
-		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("replay: read inputs of session %s: %w", id, err)
 	}
+	return inputs, nil
 }
 
 func recordedSessions(s *store.Store) ([]string, error) {

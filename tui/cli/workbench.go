@@ -149,7 +149,7 @@ func (h *harness) replayOne(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return h.live(ctx, head, inputs, runs)
+	return h.live(ctx, head, inputs, runs, nil)
 }
 
 func (a *app) keysCmd() *cobra.Command {

@@ -81,7 +81,13 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 	if ctx.Err() != nil {
 		return nil, &driver.Error{Kind: driver.Cancelled, Op: "start agent", Err: context.Cause(ctx)}
 	}
-	return &session{cfg: cfg, info: driver.Info{Agent: filepath.Base(cfg.Command[0]), PID: os.Getpid()}}, nil
+	s := &session{cfg: cfg, info: driver.Info{Agent: filepath.Base(cfg.Command[0]), PID: os.Getpid(), Held: process.None("agent.sandbox is off")}}
+	if cfg.Sandbox != nil {
+		if s.info.Held, err = process.Probe(ctx, cfg.Sandbox); err != nil {
+			return fail(err)
+		}
+	}
+	return s, nil
 }
 
 // Info implements driver.Session. The process is ours between turns.
@@ -106,7 +112,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	defer follow.close()
 
 	out, err := process.Filter(ctx, process.Spec{
-		Command: argv, Dir: s.cfg.Dir, Env: s.environ(index, file), Stderr: s.cfg.Log, Grace: s.cfg.CancelGrace,
+		Command: argv, Dir: s.cfg.Dir, Env: s.environ(index, file), Stderr: s.cfg.Log, Sandbox: s.cfg.Sandbox, Grace: s.cfg.CancelGrace,
 		OnStart: func(r process.Record) {
 			s.info.PID = r.PID
 			if s.cfg.OnProcess != nil {
