@@ -9,6 +9,10 @@ import (
 type ProjectOptions struct {
 	// Command is the agent's argv; empty leaves agent.command commented out.
 	Command []string
+	// Driver of the agent and how it gets its input; "" keeps the defaults.
+	Driver, Input string
+	// Home are entries of the home folder that are the agent's own.
+	Home []string
 	// Model of the repair agent; "" = builtin/heuristic, which is free and needs no network.
 	Model string
 }
@@ -23,10 +27,19 @@ func Template(o ProjectOptions) []byte {
 	if len(o.Command) > 0 {
 		set["agent.command"] = tomlList(o.Command)
 	}
+	if len(o.Home) > 0 {
+		set["agent.home"] = tomlList(o.Home)
+	}
+	for name, value := range map[string]string{"agent.driver": o.Driver, "agent.input": o.Input} {
+		if value != "" {
+			set[name] = tomlText(value)
+		}
+	}
 	def := Default()
 	examples := map[string]string{
 		"agent.command": `["my-agent", "--acp"]`, "agent.env": `["MY_AGENT_API_KEY"]`,
-		"agent.egress": `["api.example.com"]`, "agent.home": `[".my-agent"]`,
+		"agent.provider": `"openai"`,
+		"agent.egress":   `["api.example.com"]`, "agent.home": `[".my-agent"]`,
 		"agent.hints": `{ task_summary = "a refund desk", scopes = [{ key = "refunds", description = "Refunds of orders." }] }`,
 	}
 

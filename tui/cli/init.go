@@ -16,10 +16,11 @@ import (
 
 func (a *app) initCmd() *cobra.Command {
 	var command []string
+	var driver string
 	var force, container bool
 	c := &cobra.Command{
 		Use: "init", Short: "Write a commented vise.toml", Args: cobra.NoArgs,
-		Example: "vise init --agent my-agent --agent acp",
+		Example: "vise init --agent opencode\nvise init --agent my-agent --agent acp\nvise init --driver exec --agent python3 --agent agent.py",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if container {
 				if len(command) > 0 || force {
@@ -36,7 +37,10 @@ func (a *app) initCmd() *cobra.Command {
 				dir = a.path(a.project)
 			}
 			file := filepath.Join(dir, "vise.toml")
-			if err := writeProject(file, config.ProjectOptions{Command: command}, force); err != nil {
+			if driver != "" && driver != "acp" && driver != "exec" {
+				return usagef("init: --driver %s: give acp or exec", driver)
+			}
+			if err := writeProject(file, projectOptions(command, driver, a.getenv("HOME")), force); err != nil {
 				return err
 			}
 			if a.json {
@@ -47,7 +51,8 @@ func (a *app) initCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&command, "agent", nil, "a word of the agent's command (repeat for each word)")
+	c.Flags().StringArrayVar(&command, "agent", nil, "one of "+strings.Join(presetNames(), ", ")+", custom; or the words of your agent's command, one each")
+	c.Flags().StringVar(&driver, "driver", "", "acp (the default), or exec for a command that speaks no protocol")
 	c.Flags().BoolVar(&force, "force", false, "overwrite an existing vise.toml")
 	c.Flags().BoolVar(&container, "container", false, "print a Containerfile for vise and its agent, and write nothing")
 	return c
