@@ -85,9 +85,6 @@ type plan struct {
 	onSpan      func(turn int, s trace.Span)
 	onStart     func(driver.Info) error
 	onTurn      func(trace.Turn) error
-	onSpan    func(turn int, s trace.Span)
-	onStart   func(driver.Info) error
-	onTurn    func(trace.Turn) error
 	// onCalls gets the model calls of a turn, after onTurn; nil drops them.
 	onCalls func(turn int, calls []cassette.Exchange) error
 	// tape answers the agent's model calls; nil asks its provider.

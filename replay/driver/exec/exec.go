@@ -27,6 +27,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"vise/engine/process"
@@ -43,7 +45,11 @@ type session struct {
 	cfg     driver.Config
 	history []exchange
 	info    driver.Info
+	began   sync.Once // execution: told once a session
 }
+
+// begin tells that execution began: the command said so, or did anything.
+func (s *session) begin() { s.began.Do(s.cfg.OnExecution) }
 
 type exchange struct {
 	Input  string `json:"input"`
@@ -108,7 +114,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	if err != nil {
 		return turn, &driver.Error{Kind: driver.StartFailed, Op: op, Err: err}
 	}
-	follow := newFollower(file, s.cfg, index)
+	follow := newFollower(file, s.cfg, index, s.begin)
 	defer follow.close()
 
 	out, err := process.Filter(ctx, process.Spec{
@@ -119,11 +125,14 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 				s.cfg.OnProcess(r)
 			}
 		},
-	}, stdin, process.Limits{Time: s.cfg.TurnTimeout, Output: s.cfg.MaxTurn})
+	}, stdin, process.Limits{Time: s.limit(index), Output: s.cfg.MaxTurn})
 	spans, stray := follow.finish()
 	s.info.Stray += stray
 	s.info.Updates += len(spans)
 	turn.End = s.cfg.Now()
+	if err == nil {
+		s.begin() // at the latest: it has answered
+	}
 	answer := answerOf(out.Out)
 	said := strings.TrimSpace(answer)
 	last := lastLine(out.Tail)
@@ -168,6 +177,14 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	turn.StopReason = "end_turn"
 	s.history = append(s.history, exchange{Input: input, Answer: answer})
 	return turn, nil
+}
+
+// limit bounds a turn; the first one may have to wait for its surroundings.
+func (s *session) limit(index int) time.Duration {
+	if index == 0 && s.cfg.EnvWait > 0 {
+		return s.cfg.EnvWait + s.cfg.TurnTimeout
+	}
+	return s.cfg.TurnTimeout
 }
 
 // ask makes the command line and the standard input of a turn.

@@ -151,6 +151,19 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// Execution begins when the command says so, and once.
+func TestExecutionStarted(t *testing.T) {
+	cfg := script(t, `echo '{"type":"execution_started"}' >> "$VISE_TRACE"; [ "$VISE_TURN_INDEX" = 1 ] || while ! [ -e go ]; do sleep 0.02; done; echo ok`)
+	n := 0
+	cfg.OnExecution = func() {
+		n++
+		_ = os.WriteFile(filepath.Join(cfg.Dir, "go"), nil, 0o600) // it is told while the command runs
+	}
+	if _, err := run(t, cfg, "hello", "bye"); err != nil || n != 1 {
+		t.Errorf("told %d times, %v", n, err)
+	}
+}
+
 // A trace that never ends is cut, and says so.
 func TestTraceIsBounded(t *testing.T) {
 	cfg := script(t, `i=0; while [ $i -lt 3000 ]; do echo '{"type":"span","kind":"TOOL","name":"x"}'; i=$((i+1)); done >> "$VISE_TRACE"; echo ok`)

@@ -21,6 +21,8 @@ type follower struct {
 	cfg  driver.Config
 	turn int
 	file string
+	// began is called when the command says that execution began, and with its first span.
+	began func()
 
 	stop chan struct{}
 	done chan struct{}
@@ -34,8 +36,8 @@ type follower struct {
 	stray int
 }
 
-func newFollower(file string, cfg driver.Config, turn int) *follower {
-	f := &follower{cfg: cfg, turn: turn, file: file, stop: make(chan struct{}), done: make(chan struct{}), left: cfg.MaxTurn, at: map[string]int{}}
+func newFollower(file string, cfg driver.Config, turn int, began func()) *follower {
+	f := &follower{cfg: cfg, turn: turn, file: file, began: began, stop: make(chan struct{}), done: make(chan struct{}), left: cfg.MaxTurn, at: map[string]int{}}
 	go func() {
 		defer close(f.done)
 		tick := time.NewTicker(pollEvery)
@@ -105,6 +107,7 @@ func (f *follower) line(raw []byte) {
 	}
 	err := json.Unmarshal(raw, &l)
 	if err == nil && l.Type == "execution_started" {
+		f.began()
 		return
 	}
 	if err == nil && l.Type != "span" {
@@ -123,6 +126,7 @@ func (f *follower) line(raw []byte) {
 		}
 		return
 	}
+	f.began()
 	s := l.Span
 	now := f.cfg.Now()
 	if s.ID == "" {
