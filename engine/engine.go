@@ -244,7 +244,10 @@ func (h *Harness) putSession(ctx context.Context, op string, s trace.Session, e 
 		if err := tx.PutSession(s); err != nil {
 			return err
 		}
-		if err := tx.Emit(e); err != nil || op != "end" || e.Data["error"] != nil {
+		if err := tx.Emit(e); err != nil || op != "end" {
+			return err
+		}
+		if err := h.observeReads(tx, s); err != nil || e.Data["error"] != nil {
 			return err
 		}
 		if err := h.observeHoldback(tx, s); err != nil {

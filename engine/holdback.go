@@ -152,6 +152,27 @@ func (h *Harness) observeHoldback(tx *store.Tx, s trace.Session) error {
 	return nil
 }
 
+// observeReads notes in the forward trials of candidates that a live session which
+// they observe has read them.
+func (h *Harness) observeReads(tx *store.Tx, s trace.Session) error {
+	if s.Origin != trace.Live {
+		return nil
+	}
+	for _, id := range s.RulesRead {
+		r, ok, err := tx.Rule(id)
+		if err != nil {
+			return err
+		}
+		if !ok || r.Status != rule.Candidate || r.Trial == nil || !evidence.ObserveRead(r.Trial, s.ID) {
+			continue
+		}
+		if err := tx.PutRule(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sessionOutcome is the mean over a session's turns of the first metric in the order
 // of trust that was scored.
 func sessionOutcome(r rule.Rule, reports []score.Report) (metric string, value float64, ok bool) {

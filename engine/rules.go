@@ -36,7 +36,7 @@ func (h *Harness) RestoreRule(ctx context.Context, id string) error {
 			return event.Event{}, fmt.Errorf("rule %s is %s", id, r.Status)
 		}
 		r.Status, r.Reason, r.VerdictID, r.Flag = rule.Candidate, "restored by a person", "", nil
-		trial := rule.Trial{StartedAt: h.now()}
+		trial := rule.Trial{StartedAt: h.now(), TracksReads: true}
 		if r.Trial != nil {
 			trial.BaselineBreachedSessions, trial.BaselineSessions = r.Trial.BaselineBreachedSessions, r.Trial.BaselineSessions
 			trial.BaselineWindow = r.Trial.BaselineWindow

@@ -24,6 +24,7 @@ var DefaultMargins = Margins{Promote: 0.05, Regress: 0.05}
 const (
 	TrialInProgress       = "trial_in_progress"
 	NothingToImprove      = "nothing_to_improve" // no breach before the rule, none since
+	TrialNeverRead        = "trial_never_read"   // no observed session read the rule
 	NoReplayableCase      = "no_matching_replayable_case"
 	ReplayInconclusive    = "replay_inconclusive"
 	CandidateNotExercised = "candidate_not_exercised"
@@ -168,7 +169,13 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 			}
 			for _, metric := range metricOrder(c.Deltas) {
 				if c.Deltas[metric] <= -m.Regress && (win || slices.Contains(attributable, metric)) {
-					c.Status, c.Reason = StatusRegressed, fmt.Sprintf("%s %+.2f", metric, c.Deltas[metric])
+					if c.Status == StatusRegressed {
+						c.Reason += ", " // every one is told, not only the last
+					} else {
+						c.Reason = ""
+					}
+					c.Status = StatusRegressed
+					c.Reason += fmt.Sprintf("%s %+.2f", metric, c.Deltas[metric])
 					regressed = true
 					d.CaseID, d.Metric, d.Delta = x.Case.ID, metric, c.Deltas[metric]
 				}

@@ -195,7 +195,9 @@ func Own(c Case, session string, input *Input) bool {
 // from, and the newest two wins. own tells whether a case is the writing case.
 func SelectPaired(r rule.Rule, cases []Case, own func(Case) bool) (failures, wins []Case) {
 	held, writing := 0, 0
-	for _, c := range Matching(cases, TargetSignatures(r), Failure) {
+	// What it was written from counts too, should its tags have lost the signature.
+	about := slices.Concat(TargetSignatures(r), r.FailureSignatures)
+	for _, c := range Matching(cases, about, Failure) {
 		switch {
 		case !c.Replayable():
 		case own(c) && writing < 1:

@@ -83,6 +83,15 @@ func Observe(t *rule.Trial, metric, session string, signatures []string, min int
 	return changed
 }
 
+// ObserveRead notes that an observed session read the rule.
+func ObserveRead(t *rule.Trial, session string) (changed bool) {
+	if !slices.Contains(t.ObservedSessions, session) || slices.Contains(t.ReadSessions, session) {
+		return false
+	}
+	t.TracksReads, t.ReadSessions = true, append(t.ReadSessions, session)
+	return true
+}
+
 // BaselineRate is the share of breached sessions before the rule; 1 when there was
 // no session at all.
 func BaselineRate(t rule.Trial) float64 {
@@ -102,7 +111,8 @@ func TrialRate(t rule.Trial) float64 {
 
 // TrialVerdict decides a candidate by its forward trial: pending until min sessions
 // (at least one) were observed, then promoted when none breached or the rate fell
-// by the margin, else retired. nil is a rule without a trial: pending for ever.
+// by the margin, else retired. Where reads are known, a trial in which no session read
+// the rule cannot promote it. nil is a rule without a trial: pending for ever.
 func TrialVerdict(ruleID string, t *rule.Trial, min int, margin float64) Verdict {
 	v := Verdict{RuleID: ruleID, Validator: "forward_trial", Evidence: "seed", Cases: []CaseResult{}}
 	if t == nil {
@@ -123,7 +133,12 @@ func TrialVerdict(ruleID string, t *rule.Trial, min int, margin float64) Verdict
 		v.Reason = "no session breached, before the rule none did either: this shows no improvement"
 		return v
 	}
-	if trial == 0 || trial <= baseline-margin {
+	if better := trial == 0 || trial <= baseline-margin; better && t.TracksReads && len(t.ReadSessions) == 0 {
+		// It got better without the rule: whatever did it, the rule did not.
+		v.Outcome, v.PendingReason = PendingStill, TrialNeverRead
+		v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, before the rule in %.0f %%, but no session read the rule", 100*trial, 100*baseline)
+		return v
+	} else if better {
 		v.Outcome = Promote
 		v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, before the rule in %.0f %%", 100*trial, 100*baseline)
 		return v

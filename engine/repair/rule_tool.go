@@ -182,7 +182,7 @@ func (t *toolset) create(tx *store.Tx, r rule.Rule) (outcome, error) {
 			return outcome{}, err
 		}
 		trial := evidence.Baseline(events, r.Metric)
-		trial.StartedAt = r.CreatedAt
+		trial.StartedAt, trial.TracksReads = r.CreatedAt, true
 		r.Status, r.Trial = rule.Candidate, &trial
 	}
 	if err := tx.PutRule(r); err != nil {

@@ -73,7 +73,11 @@ type Trial struct {
 	ObservedSessions         []string `json:"observed_sessions"`
 	BreachedSessions         []string `json:"breached_sessions"`
 	ReplayAttempts           int      `json:"replay_attempts"`
-	Verdict                  string   `json:"verdict,omitempty"`
+	// TracksReads: ReadSessions, the observed sessions whose agent was handed the rule,
+	// is kept. Without it nothing is known of what was read.
+	TracksReads  bool     `json:"tracks_reads,omitempty"`
+	ReadSessions []string `json:"read_sessions,omitempty"`
+	Verdict      string   `json:"verdict,omitempty"`
 }
 
 // Reader is a consistent view of the stored rules. The store's transactions implement it.
