@@ -33,6 +33,9 @@ func ParseHost(s string) (Host, error) {
 	if strings.Contains(name, "/") {
 		return Host{}, fmt.Errorf("%q is no host name: leave out the scheme and the path", Line(s, 80))
 	}
+	if strings.Contains(name, "%") {
+		return Host{}, fmt.Errorf("%q has a zone; write the address alone", Line(s, 80))
+	}
 	var h Host
 	if addr, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil && !strings.Contains(name, "]:") {
 		return Host{Name: addr.Unmap().String()}, nil

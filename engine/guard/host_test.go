@@ -46,7 +46,7 @@ func TestHosts(t *testing.T) {
 
 func TestHostsThatAreNone(t *testing.T) {
 	for _, s := range []string{"", "https://api.example.com", "host:", "host:0", "host:70000", "a b", "*", "*.", "-x.com", "a..b", "x*.com",
-		"host:80:90", strings.Repeat("a.", 200), "host\n"} {
+		"host:80:90", "fe80::1%eth0", strings.Repeat("a.", 200), "host\n"} {
 		if h, err := ParseHost(s); err == nil {
 			t.Errorf("%q is read as %+v", s, h)
 		}
@@ -60,4 +60,27 @@ func TestLoopbackHosts(t *testing.T) {
 			t.Errorf("%s: %v, %v", s, h.Loopback(), err)
 		}
 	}
+}
+
+// Whatever is read as a host is written so that it reads back as the same.
+func FuzzParseHost(f *testing.F) {
+	for _, s := range []string{"api.example.com", "*.x.test:8080", "[::1]:80", "::1", "127.0.0.1", "[::ffff:1.2.3.4]:1", "a..b", "[", "]:1", "*.*.x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		h, err := ParseHost(s)
+		if err != nil {
+			return
+		}
+		if back, err := ParseHost(h.String()); err != nil || back != h {
+			t.Fatalf("%q: %+v reads back as %+v, %v", s, h, back, err)
+		}
+		port := h.Port
+		if port == 0 {
+			port = 443
+		}
+		if !h.Below && !(Hosts{h}).Allow(h.Name, port) {
+			t.Fatalf("%q does not allow itself", s)
+		}
+	})
 }

@@ -274,7 +274,6 @@ func TestSandboxProxy(t *testing.T) {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "plain page") }))
 	defer web.Close()
 	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
-	// The name "localhost." is another text than "localhost" to the list, so it takes the proxy's way.
 	hosts := guard.Hosts{{Name: hostname(t), Port: portOf(port)}}
 	var log strings.Builder
 	spec := self(t, "probe")
@@ -378,6 +377,20 @@ func TestSandboxWithoutNamespaces(t *testing.T) {
 		if h.String() != "sandbox fs+ports" {
 			t.Errorf("badge %q", h)
 		}
+	}
+	// Names go through a proxy outside, whose port is allowed.
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "plain page") }))
+	defer web.Close()
+	_, port, _ := net.SplitHostPort(web.Listener.Addr().String())
+	host := hostname(t)
+	viaProxy := s
+	viaProxy.Network.Hosts = guard.Hosts{{Name: host, Port: portOf(port)}}
+	ask, _ = confined(t, viaProxy)
+	if got := ask("get http://" + net.JoinHostPort(host, port)); got != "ok plain page" {
+		t.Errorf("a listed host: %s", got)
+	}
+	if got := ask("get http://other.test/"); !strings.Contains(got, "403") {
+		t.Errorf("another host: %s", got)
 	}
 	spec := self(t, "probe")
 	s.Required = true
