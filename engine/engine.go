@@ -155,7 +155,19 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 			TrialMin: o.Config.Validate.TrialMinSessions, PromoteMargin: o.Config.Validate.PromoteMargin,
 			RegressMargin: o.Config.Validate.RegressMargin, ReplayTimeout: o.Config.Validate.ReplayTimeout,
 			EnvWait: o.Config.Validate.EnvWait, RoundBudget: o.Config.Validate.RoundBudget, Seed: o.Config.Validate.Seed,
+			Evidence: o.Config.Validate.Evidence, Profile: o.Config.Validate.Profile, PairsCap: o.Config.Validate.PairsCap,
+			PromoteE: o.Config.Validate.PromoteE, Parallel: o.Config.Validate.Parallel,
 		},
+	}
+	h.valid.Surroundings = h.surroundings(o.Agent)
+	if o.Config.Evaluate.By == "local" {
+		h.valid.Process = h.process
+	}
+	if o.Replayer != nil {
+		if err := h.remember(ctx); err != nil {
+			h.stop(ErrClosed)
+			return nil, err
+		}
 	}
 	if err := h.closeInterrupted(ctx); err != nil {
 		h.stop(ErrClosed)

@@ -136,7 +136,7 @@ func (h *Harness) observeHoldback(tx *store.Tx, s trace.Session) error {
 		}
 		scale := evidence.DefaultScale
 		if x, found := m.Reading(metric); found && x.Agent != nil && m.EvaluatedBy == h.by {
-			scale = evidence.Noise{SD: x.Agent.SD, N: x.Agent.N}.Scale()
+			scale = evidence.Scale(x.Agent.SD, x.Agent.Enough())
 		}
 		hb = hb.Observe(slices.Contains(s.RulesHidden, hb.RuleID), evidence.Live{SessionID: s.ID, Of: s.ReplayOf, Value: value}, scale)
 		if err := tx.PutState(holdbackName(r.ID), hb); err != nil {

@@ -107,7 +107,7 @@ func (s samples) add(group []map[string]float64) {
 func (h *Harness) evaluateAgain(ctx context.Context, o NoiseOptions) (samples, map[string]*float64, int, error) {
 	var heads []trace.Session
 	if err := h.store.View(func(tx *store.Tx) (err error) {
-		heads, err = tx.Sessions(store.Window{Limit: 4 * max(1, o.Turns)})
+		heads, err = tx.Sessions(store.Window{Own: true, Limit: 4 * max(1, o.Turns)})
 		return err
 	}); err != nil {
 		return nil, nil, 0, err

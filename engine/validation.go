@@ -2,9 +2,13 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"vise/engine/validate"
+	"vise/store"
 )
 
 // errValidationOff is returned when validation is switched off.
@@ -13,24 +17,58 @@ var errValidationOff = errors.New("validation is off (validate.enabled = false);
 // Validate runs one validation round over all candidates, or over those named.
 // Rounds never overlap and never run beside a live agent turn.
 func (h *Harness) Validate(ctx context.Context, rules ...string) (validate.Round, error) {
+	return h.ValidateRound(ctx, validate.Options{Rules: rules})
+}
+
+// ValidateRound is Validate with all that one round may be told.
+func (h *Harness) ValidateRound(ctx context.Context, o validate.Options) (validate.Round, error) {
 	if !h.cfg.Validate.Enabled {
 		return validate.Round{}, errValidationOff
 	}
-	h.rounds.Lock()
-	defer h.rounds.Unlock()
-	h.live.Lock()
-	defer h.live.Unlock()
-	return h.valid.Round(ctx, rules...)
+	defer h.alone()()
+	return h.valid.Round(ctx, o)
 }
 
 // ValidateUntilIdle runs rounds until nothing more can be decided.
 func (h *Harness) ValidateUntilIdle(ctx context.Context) ([]validate.Round, error) {
+	return h.ValidateRounds(ctx, validate.Options{})
+}
+
+// ValidateRounds is ValidateUntilIdle with all that its rounds may be told.
+func (h *Harness) ValidateRounds(ctx context.Context, o validate.Options) ([]validate.Round, error) {
 	if !h.cfg.Validate.Enabled {
 		return nil, errValidationOff
 	}
-	h.rounds.Lock()
-	defer h.rounds.Unlock()
-	h.live.Lock()
-	defer h.live.Unlock()
-	return h.valid.UntilIdle(ctx)
+	defer h.alone()()
+	return h.valid.UntilIdle(ctx, o)
+}
+
+// surroundings names the agent with all that changes what it does: a verdict holds for
+// these. What the command says may hold a credential, so it goes in as a digest.
+func (h *Harness) surroundings(agent string) string {
+	a := h.cfg.Agent
+	raw, err := json.Marshal([]any{a.Command, a.Driver, a.Workspace, a.WorkspaceFrom, a.Preamble, a.Permissions, a.Env})
+	if err != nil {
+		panic(fmt.Sprintf("engine: agent settings: %v", err)) // texts and lists of texts
+	}
+	sum := sha256.Sum256(raw)
+	return fmt.Sprintf("%s %x", agent, sum[:8])
+}
+
+// remember stores what runs now, so that readers can tell which verdicts have expired.
+func (h *Harness) remember(ctx context.Context) error {
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		was, _, err := tx.Identity("")
+		if err != nil {
+			return err
+		}
+		now, err := h.valid.Identity(tx, "")
+		if err != nil || was == now {
+			return err
+		}
+		return tx.PutIdentity(now)
+	}); err != nil {
+		return fmt.Errorf("note what runs now: %w", err)
+	}
+	return nil
 }

@@ -1,12 +1,14 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"vise/engine/event"
 	"vise/engine/evidence"
+	"vise/engine/rule"
 	"vise/engine/trace"
 )
 
@@ -33,15 +35,20 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 	if job.RuleID != "" && job.Arm != "control" {
 		view.Candidates = []string{job.RuleID}
 	}
+	var rules rule.Source
+	if job.Rules != nil {
+		// The job brings what it may see: no change of the project reaches a run.
+		rules = rule.NewSet(job.Rules, job.Scopes)
+	}
 	rctx, clock := startClock(ctx, job.EnvWait, job.Timeout)
 	defer clock.stop()
 	out, err := c.drive(rctx, plan{
-		runID: job.RunID, sessionID: run.Session.ID, inputs: job.Input.Turns, seed: job.Seed, view: view, caseID: job.CaseID,
+		runID: job.RunID, sessionID: run.Session.ID, inputs: job.Input.Turns, seed: job.Seed, view: view, rules: rules, caseID: job.CaseID,
 		ttl: job.EnvWait + job.Timeout + time.Minute, envWait: job.EnvWait, onExecution: clock.begin,
 		onSpan: func(turn int, s trace.Span) {
 			if c.Publish != nil {
 				c.Publish(event.Event{Type: event.SpanProgress, At: c.Now(), SessionID: run.Session.ID, TurnIndex: event.Turn(turn),
-					CaseID: job.CaseID, RuleID: job.RuleID, RunID: job.RunID, Data: map[string]any{"span": s}})
+					CaseID: job.CaseID, RuleID: cmp.Or(job.Subject, job.RuleID), RunID: job.RunID, Data: map[string]any{"span": s, "arm": job.Arm}})
 			}
 		},
 		onTurn: func(t trace.Turn) error {
@@ -59,7 +66,7 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 	run.Session.Ended = c.Now()
 	run.Session.Counts = trace.Count(run.Turns)
 	run.Elapsed = run.Session.Ended.Sub(started)
-	run.Read, run.Session.RulesRead = out.read, out.read
+	run.Read, run.Session.RulesRead, run.Offered = out.read, out.read, out.offered
 	if err != nil {
 		if ctx.Err() != nil {
 			return run, fmt.Errorf("case %s: %w", job.CaseID, context.Cause(ctx))

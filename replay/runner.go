@@ -14,6 +14,7 @@ import (
 	"vise/engine/guard"
 	"vise/engine/model/cassette"
 	"vise/engine/process"
+	"vise/engine/rule"
 	"vise/engine/rule/tools"
 	"vise/engine/trace"
 	"vise/replay/driver"
@@ -76,6 +77,7 @@ type plan struct {
 	inputs    []string
 	seed      string
 	view      tools.Options
+	rules     rule.Source // nil: the project's
 	caseID    string
 	ttl       time.Duration
 	// envWait is what the agent's environment may take to come up; onExecution is
@@ -96,6 +98,8 @@ type ran struct {
 	info driver.Info
 	exit driver.Exit
 	read []string
+	// offered: the agent came to the rule server.
+	offered bool
 }
 
 // drive starts the agent, feeds it the plan's inputs and ends it. A turn that
@@ -138,7 +142,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	}
 	defer log.Close()
 
-	grant := r.Rules.Grant(ruleserver.Run{RunID: p.runID, CaseID: p.caseID, Tools: p.view, TTL: p.ttl})
+	grant := r.Rules.Grant(ruleserver.Run{RunID: p.runID, CaseID: p.caseID, Tools: p.view, Source: p.rules, TTL: p.ttl})
 	defer r.Rules.Revoke(grant.Token)
 
 	var rec process.Record
@@ -184,7 +188,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		end, stop := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer stop()
 		out.exit = session.Close(end)
-		out.read = grant.Toolset.Read()
+		out.read, out.offered = grant.Toolset.Read(), grant.Offered()
 	}()
 	out.info = r.Agent.told(session.Info())
 	if p.onStart != nil {

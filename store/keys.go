@@ -54,6 +54,10 @@ import (
 //	q  dedup key, case                    index: cases by dedup key
 //	v  verdict                            verdict
 //	V  rule, time, verdict                index: verdicts by rule
+//	M  test                               paired test
+//	A  rule, time, test                   index: paired tests by rule
+//	f  test, number u32                   pair of a paired test
+//	Y  bank, case, number u32             control run that candidates share
 //	h  pid u32, start u64                 process record
 //	z  run                                patch run
 //	Z  time, run                          index: patch runs by creation
@@ -100,6 +104,10 @@ const (
 	kindCaseKey      = 'q'
 	kindVerdict      = 'v'
 	kindVerdictRule  = 'V'
+	kindTest         = 'M'
+	kindTestRule     = 'A'
+	kindPair         = 'f'
+	kindControl      = 'Y'
 	kindProcess      = 'h'
 	kindPatchRun     = 'z'
 	kindPatchTime    = 'Z'

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"vise/engine/event"
@@ -82,6 +84,9 @@ func (tx *Tx) Session(id string) (trace.Session, bool, error) {
 // Sessions returns a page of session heads by time, newest first unless w.Oldest. The
 // time of a session is its start, or when it was first stored if it has none.
 func (tx *Tx) Sessions(w Window) ([]trace.Session, error) {
+	if w.Own && w.Origin == "" {
+		return tx.ownSessions(w)
+	}
 	prefix := []byte{kindSessionTime}
 	if w.Origin != "" {
 		prefix = key(kindOriginTime, string(w.Origin))
@@ -90,7 +95,54 @@ func (tx *Tx) Sessions(w Window) ([]trace.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]trace.Session, len(list))
+	return tx.heads(list)
+}
+
+// ownSessions merges recorded and live sessions: the index by time holds replays too,
+// and passing over them would cost more with every validation.
+func (tx *Tx) ownSessions(w Window) ([]trace.Session, error) {
+	var cursor *sessionRecord
+	if w.After != "" {
+		r, found, err := load(tx, sessions, key(kindSession, w.After))
+		if err != nil {
+			return nil, fmt.Errorf("list sessions: %w", err)
+		}
+		if !found {
+			return nil, fmt.Errorf("list sessions after %q: %w", w.After, ErrCursor)
+		}
+		cursor = r
+	}
+	place := func(origin trace.Origin, r *sessionRecord) []byte {
+		return part(at(key(kindOriginTime, string(origin)), r.Order), r.ID)
+	}
+	var list []sessionRecord
+	for _, origin := range []trace.Origin{trace.Recorded, trace.Live} {
+		s := scan{prefix: key(kindOriginTime, string(origin)), reverse: !w.Oldest}
+		if cursor != nil {
+			s.after = place(origin, cursor)
+		}
+		some, err := collect(tx, sessions, s, w.Limit)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+	}
+	slices.SortFunc(list, func(a, b sessionRecord) int {
+		n := bytes.Compare(place("", &a), place("", &b))
+		if !w.Oldest {
+			n = -n
+		}
+		return n
+	})
+	if w.Limit > 0 && len(list) > w.Limit {
+		list = list[:w.Limit]
+	}
+	return tx.heads(list)
+}
+
+// heads are the session heads of records, with their counts.
+func (tx *Tx) heads(list []sessionRecord) (out []trace.Session, err error) {
+	out = make([]trace.Session, len(list))
 	for i, r := range list {
 		out[i] = r.Session
 		if out[i].Counts, err = tx.counts(r.ID); err != nil {

@@ -34,7 +34,7 @@ type anyTable interface {
 // tables lists every table that packs its values.
 var tables = []anyTable{
 	events, sessions, turns, spanChunks, reports, states, notices, episodes, steps,
-	rules, ruleVersions, scopeTexts, cases, verdicts, processes, patchRuns, patchLoops, exchanges, quarantined,
+	rules, ruleVersions, scopeTexts, cases, verdicts, tests, pairs, controls, processes, patchRuns, patchLoops, exchanges, quarantined,
 }
 
 func (t *table[T]) kindByte() byte { return t.kind }
@@ -201,6 +201,8 @@ type Window struct {
 	Oldest bool
 	// Origin restricts sessions to one origin; other lists ignore it.
 	Origin trace.Origin
+	// Own leaves out the replays of validations, of which there are many.
+	Own bool
 }
 
 // page returns a window over the index with the prefix; the cursor's record is found by its key.

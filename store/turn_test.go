@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -205,19 +206,27 @@ func TestSessionsWindow(t *testing.T) {
 	update(t, s, func(tx *Tx) error {
 		return tx.PutSession(trace.Session{ID: "s4", Origin: trace.Recorded, Title: "again"})
 	})
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.PutSession(trace.Session{ID: "x0", Origin: trace.Replay}), tx.PutSession(trace.Session{ID: "x1", Origin: trace.Replay}))
+	})
 	tests := []struct {
 		w    Window
 		want string
 	}{
-		{Window{}, "s9 s8 s7 s6 s5 s4 s3 s2 s1 s0"},
-		{Window{Oldest: true}, "s0 s1 s2 s3 s4 s5 s6 s7 s8 s9"},
-		{Window{Limit: 3}, "s9 s8 s7"},
+		{Window{}, "x1 x0 s9 s8 s7 s6 s5 s4 s3 s2 s1 s0"},
+		{Window{Oldest: true}, "s0 s1 s2 s3 s4 s5 s6 s7 s8 s9 x0 x1"},
+		{Window{Limit: 3, After: "s8"}, "s7 s6 s5"},
 		{Window{Limit: 3, After: "s7"}, "s6 s5 s4"},
 		{Window{Limit: 3, After: "s1"}, "s0"},
-		{Window{Oldest: true, After: "s7"}, "s8 s9"},
+		{Window{Oldest: true, After: "s7"}, "s8 s9 x0 x1"},
 		{Window{Origin: trace.Live}, "s9 s6 s3 s0"},
 		{Window{Origin: trace.Live, After: "s6", Limit: 1}, "s3"},
-		{Window{Origin: trace.Replay}, ""},
+		{Window{Origin: trace.Replay}, "x1 x0"},
+		{Window{Limit: 2}, "x1 x0"},
+		{Window{Own: true}, "s9 s8 s7 s6 s5 s4 s3 s2 s1 s0"},
+		{Window{Own: true, Limit: 2, After: "s7"}, "s6 s5"},
+		{Window{Own: true, After: "x0", Limit: 1}, "s9"},
+		{Window{Own: true, Oldest: true, After: "s7"}, "s8 s9"},
 	}
 	view(t, s, func(tx *Tx) error {
 		for _, tt := range tests {

@@ -31,6 +31,9 @@ func (p *validationPane) columns() caseColumns {
 
 func (c caseColumns) head(p *validationPane) string {
 	candidate, stored := "candidate", "stored"
+	if e := p.data.verdict.Evidence; !p.running() && (e == "paired" || e == "deterministic") || p.live.pairs > 0 {
+		stored = "control"
+	}
 	if c.candidate < 10 {
 		candidate, stored = "now", "was"
 	}
@@ -75,8 +78,12 @@ func (p *validationPane) layout() {
 		return
 	}
 	var rows []string
-	for _, x := range p.results() {
-		rows = append(rows, p.caseRows(x)...)
+	if p.numbers && !p.running() {
+		rows = p.numberRows(p.data.verdict)
+	} else {
+		for _, x := range p.results() {
+			rows = append(rows, p.caseRows(x)...)
+		}
 	}
 	if p.running() && len(p.live.planned) == 0 {
 		rows = append(rows, p.waitingRow())
@@ -177,7 +184,11 @@ func (p *validationPane) progressOf(row *style.Row, x liveCase) string {
 	if c, ok := p.data.cases[x.result.CaseID]; ok && c.Input != nil && len(c.Input.Turns) > 0 {
 		turns = len(c.Input.Turns)
 	}
-	return row.Space(2).Put(style.Info, g.Busy+" "+turnsDone(x.turn, turns)).String()
+	what := turnsDone(x.turn, turns)
+	if x.arm == "control" {
+		what = "without it: " + what
+	}
+	return row.Space(2).Put(style.Info, g.Busy+" "+what).String()
 }
 
 func number2(values map[string]float64, metric string) string {
@@ -215,6 +226,8 @@ func (p *validationPane) resultOf(row *style.Row, x liveCase, w caseColumns) {
 	switch {
 	case c.Infrastructure != "":
 		row.Put(style.Warn, "left out: "+c.Infrastructure)
+	case x.pairs+x.lost > 0:
+		row.Put(style.Info, x.words())
 	case c.Status == "":
 		row.Put(style.Info, "replayed")
 	default:
@@ -225,7 +238,14 @@ func (p *validationPane) resultOf(row *style.Row, x liveCase, w caseColumns) {
 
 // foot are the evidence and the verdict in words.
 func (p *validationPane) foot() []string {
-	rows := []string{p.rule("")}
+	word := ""
+	if p.data.decided && !p.running() {
+		word = "space: the numbers"
+		if p.numbers {
+			word = "space: the cases"
+		}
+	}
+	rows := []string{p.rule(word)}
 	say := func(name string, role style.Role, text string) {
 		const label = 10
 		limit := 2
@@ -246,7 +266,10 @@ func (p *validationPane) foot() []string {
 				done++
 			}
 		}
-		what := "one replay per case against its stored scores, only this candidate visible"
+		what := "runs without the rule first: they tell whether one comparison is enough"
+		if p.live.pairs > 0 {
+			what = p.live.stands()
+		}
 		if p.live.validator == "forward_trial" {
 			what = "weak: breaches of live sessions before and after the rule"
 		}
@@ -254,7 +277,11 @@ func (p *validationPane) foot() []string {
 			what = noAgent
 		}
 		say("evidence", style.Text, what)
-		say("verdict", style.Warn, fmt.Sprintf("not yet: %d of %d cases replayed; x stops", done, len(p.live.planned)))
+		progress := fmt.Sprintf("not yet: %d of %d cases replayed; x stops", done, len(p.live.planned))
+		if p.live.pairs > 0 {
+			progress = fmt.Sprintf("not yet: %d of at most %d pairs on failures count; x stops, the test goes on later", p.live.counted, p.live.cap)
+		}
+		say("verdict", style.Warn, progress)
 		return rows
 	}
 	if p.data.decided {
@@ -272,6 +299,9 @@ func (p *validationPane) foot() []string {
 			mark = p.st().Glyphs.Fail
 		}
 		say("verdict", outcomeRole(v.Outcome), mark+" "+verdictWords(v))
+		if p.h >= 16 {
+			say("next", style.Text, v.Card().Next)
+		}
 	}
 	return append(rows, p.stopped()...)
 }

@@ -151,13 +151,19 @@ func (d *desk) live(ctx context.Context, id string) error {
 	return d.harness.EndSession(ctx, s, event.Event{Type: event.AgentExited, SessionID: id, Data: map[string]any{"turns": len(d.turns), "exit": "exit status 0"}})
 }
 
-// Replay implements validate.Replayer: an agent that has read the rule passes the argument.
+// Replay implements validate.Replayer: an agent that has read the rule passes the argument,
+// one that has not does what it did before, at once.
 func (d *desk) Replay(ctx context.Context, job evidence.Job) (evidence.Run, error) {
 	run := evidence.Run{RunID: job.RunID, Started: true, Read: []string{job.RuleID}, Elapsed: time.Second,
 		Session: trace.Session{RulesRead: []string{job.RuleID}, ID: "x-" + job.RunID, Origin: trace.Replay, CaseID: job.CaseID, RuleID: job.RuleID}}
+	control := job.Arm == "control"
+	if control {
+		run.Read, run.Session.RulesRead = nil, nil
+	}
 	for i, t := range d.turns {
-		d.bus.Publish(event.Event{Type: event.SpanProgress, At: noon, SessionID: run.Session.ID, TurnIndex: event.Turn(i), CaseID: job.CaseID, RuleID: job.RuleID})
-		if i == len(d.turns)-1 {
+		d.bus.Publish(event.Event{Type: event.SpanProgress, At: noon, SessionID: run.Session.ID, TurnIndex: event.Turn(i), CaseID: job.CaseID, RuleID: job.Subject,
+			Data: map[string]any{"arm": job.Arm}})
+		if i == len(d.turns)-1 && !control {
 			select {
 			case d.started <- struct{}{}:
 			default:

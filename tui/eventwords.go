@@ -123,6 +123,14 @@ func eventWords(e event.Event) string {
 			read = "rule not read"
 		}
 		return about(tag(e.RuleID), tag(e.CaseID), d.text("kind"), strings.ReplaceAll(d.text("status"), "_", " "), moves(d), read)
+	case event.ValidationPair:
+		switch {
+		case d["excluded"] != nil:
+			return about(tag(e.RuleID), "pair "+d.int("pair"), tag(e.CaseID), "left out: "+strings.ReplaceAll(d.text("excluded"), "_", " "))
+		case d["guard"] != nil:
+			return about(tag(e.RuleID), "pair "+d.int("pair"), tag(e.CaseID), "win")
+		}
+		return about(tag(e.RuleID), "pair "+d.int("pair"), tag(e.CaseID), d.text("metric"), d.int("counted")+" of "+d.int("cap"))
 	case event.ValidationVerdict:
 		return about(tag(e.RuleID), outcomeWord(evidence.Outcome(d.text("outcome"))), d.text("reason"))
 	case event.ValidationRoundEnded:

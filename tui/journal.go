@@ -34,7 +34,7 @@ var topics = []topic{
 		event.RepairCompleted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 		event.RepairTimedOut, event.RepairFailed}},
 	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.CaseShrunk, event.WinOffered, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
-		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationVerdict, event.ValidationRoundEnded}},
+		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationPair, event.ValidationVerdict, event.ValidationRoundEnded}},
 	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded}},
 	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.SessionRemoved}},
 }

@@ -44,7 +44,7 @@ func (p *sessionsPane) leap(ctx *Context, to place) tea.Cmd {
 	return p.jump.ask(ctx, func(tx *store.Tx) (j sessionsJump, err error) {
 		j.place, j.total = to, -1
 		last := to == placeEnd
-		heads, err := tx.Sessions(store.Window{Limit: sessionsPage + 1, Oldest: last})
+		heads, err := tx.Sessions(store.Window{Own: true, Limit: sessionsPage + 1, Oldest: last})
 		if err != nil {
 			return j, err
 		}
@@ -112,11 +112,11 @@ func (j *sessionsJump) around(tx *store.Tx) error {
 	if err != nil || !ok {
 		return err
 	}
-	newer, err := tx.Sessions(store.Window{After: j.key, Limit: 1, Oldest: true})
+	newer, err := tx.Sessions(store.Window{Own: true, After: j.key, Limit: 1, Oldest: true})
 	if err != nil {
 		return err
 	}
-	older, err := tx.Sessions(store.Window{After: j.key, Limit: sessionsPage})
+	older, err := tx.Sessions(store.Window{Own: true, After: j.key, Limit: sessionsPage})
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (j *sessionsJump) around(tx *store.Tx) error {
 // seek goes through the heads page by page until it is told to stop.
 func (j *sessionsJump) seek(alive context.Context, tx *store.Tx, from string, dir int) error {
 	for seen := 0; seen < sessionsSought && alive.Err() == nil; {
-		heads, err := tx.Sessions(store.Window{After: from, Limit: sessionsStride, Oldest: dir < 0})
+		heads, err := tx.Sessions(store.Window{Own: true, After: from, Limit: sessionsStride, Oldest: dir < 0})
 		if err != nil {
 			return err
 		}

@@ -124,7 +124,7 @@ func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
 			if err != nil || !ok {
 				return w, err
 			}
-			heads, err := tx.Sessions(store.Window{After: first, Limit: n})
+			heads, err := tx.Sessions(store.Window{Own: true, After: first, Limit: n})
 			if err != nil {
 				return w, err
 			}
@@ -134,7 +134,7 @@ func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
 	}
 	n := max(sessionsPage, p.list.Len())
 	return p.first.ask(ctx, func(tx *store.Tx) (w sessionsWindow, err error) {
-		heads, err := tx.Sessions(store.Window{Limit: n + 1})
+		heads, err := tx.Sessions(store.Window{Own: true, Limit: n + 1})
 		if err != nil {
 			return w, err
 		}
@@ -266,7 +266,7 @@ func (p *sessionsPane) load(ctx *Context) tea.Cmd {
 	}
 	return p.more.ask(ctx, func(tx *store.Tx) (w sessionsWindow, err error) {
 		w.want = want
-		heads, err := tx.Sessions(store.Window{After: key, Limit: sessionsPage + 1, Oldest: want == vlist.Before})
+		heads, err := tx.Sessions(store.Window{Own: true, After: key, Limit: sessionsPage + 1, Oldest: want == vlist.Before})
 		if err != nil {
 			return w, err
 		}

@@ -21,12 +21,14 @@ const validationPast = 50
 // reached, or a past one.
 type validationPane struct {
 	sheet
-	q     query[validationData]
-	data  validationData
-	live  liveTrial
-	body  *vtext.Text
-	past  int // cursor in the past verdicts
-	asked string
+	q    query[validationData]
+	data validationData
+	live liveTrial
+	body *vtext.Text
+	past int // cursor in the past verdicts
+	// numbers shows what the verdict was computed from in the place of its cases.
+	numbers bool
+	asked   string
 }
 
 // liveTrial is the validation of one candidate while it runs.
@@ -36,6 +38,9 @@ type liveTrial struct {
 	planned   []string
 	cases     map[string]liveCase
 	round     int
+	// Of a paired test: where it stands after its newest pair.
+	pairs, counted, cap        int
+	gain, harm, guard, decides float64
 }
 
 // liveCase is a case of it.
@@ -43,6 +48,9 @@ type liveCase struct {
 	result evidence.CaseResult
 	turn   int
 	state  caseState
+	arm    string // of the run under way
+	// Pairs of it so far, and of them better, worse, left out.
+	pairs, better, worse, lost int
 }
 
 type caseState int
@@ -124,15 +132,18 @@ func (p *validationPane) take(e event.Event) (dirty, again bool) {
 		x.result.Reason, _ = e.Data["error"].(string)
 		p.live.cases[e.CaseID] = x
 		return true, false
+	case event.ValidationPair:
+		return p.live.take(e), false
 	case event.SpanProgress:
 		if e.CaseID == "" || e.RuleID != p.live.rule || e.TurnIndex == nil || p.live.rule == "" {
 			return false, false
 		}
 		x := p.live.cases[e.CaseID]
-		if x.state == caseReplayed || x.state == caseRunning && x.turn == *e.TurnIndex {
+		arm, _ := e.Data["arm"].(string)
+		if x.state == caseReplayed || x.state == caseRunning && x.turn == *e.TurnIndex && x.arm == arm {
 			return false, false
 		}
-		x.state, x.turn = caseRunning, *e.TurnIndex
+		x.state, x.turn, x.arm = caseRunning, *e.TurnIndex, arm
 		p.live.cases[e.CaseID] = x
 		return true, false
 	case event.ValidationVerdict:
@@ -205,6 +216,12 @@ func (p *validationPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 	case action.PageUp, action.PageDown:
 		p.body.Page(map[action.ID]int{action.PageUp: -1, action.PageDown: 1}[id])
 		p.bump()
+	case action.Toggle:
+		if !p.data.decided || p.running() {
+			return nil, false
+		}
+		p.numbers = !p.numbers
+		p.layout()
 	case action.Into:
 		if len(p.data.verdict.Cases) > 0 && !p.running() {
 			ctx.Scope.Case = p.data.verdict.Cases[0].CaseID
@@ -296,7 +313,11 @@ func (p *validationPane) draw(*style.Style) []string {
 	}
 	foot := p.foot()
 	past := p.pastRows()
-	rows := append([]string{p.columns().head(p)}, p.body.Rows()...)
+	head := p.columns().head(p)
+	if p.numbers && !p.running() {
+		head = p.line().Space(1).Put(style.Heading, "what the verdict was computed from").String()
+	}
+	rows := append([]string{head}, p.body.Rows()...)
 	rows = append(rows, foot...)
 	if past > 0 {
 		rows = append(rows, p.rule("verdicts"))

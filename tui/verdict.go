@@ -59,9 +59,11 @@ func evidenceWords(v evidence.Verdict, t *rule.Trial) string {
 	case v.Validator == "forward_trial":
 		parts = append(parts, "weak: breaches before and after, nothing was replayed against it")
 	case v.Evidence == "deterministic":
-		parts = append(parts, "deterministic: controls repeat the stored scores exactly, one comparison per case decides")
+		parts = append(parts, "deterministic: controls repeat the stored scores exactly")
+	case v.Paired != nil:
+		return pairedWords(v)
 	case v.Evidence == "paired":
-		parts = append(parts, "paired: runs with and without the rule")
+		return "none yet: pairs of runs with and without the rule would decide"
 	case v.Evidence == "seed":
 		parts = append(parts, "one replay per case against its stored scores")
 	default:
@@ -76,6 +78,9 @@ func evidenceWords(v evidence.Verdict, t *rule.Trial) string {
 	if n := len(v.Cases); n > 0 {
 		parts = append(parts, fmt.Sprintf("%s replayed, the rule was read in %d", count(n, "case"), read))
 	}
+	if v.OwnCaseOnly {
+		parts = append(parts, "own case only")
+	}
 	if v.Excluded > 0 {
 		parts = append(parts, fmt.Sprintf("%d left out: infrastructure", v.Excluded))
 	}
@@ -89,6 +94,31 @@ func evidenceWords(v evidence.Verdict, t *rule.Trial) string {
 		parts = append(parts, cost(v.Usage, true))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// pairedWords are the numbers of a paired test in one line.
+func pairedWords(v evidence.Verdict) string {
+	p := v.Paired
+	s := fmt.Sprintf("paired: %d of %d pairs on failures, %d on wins; gain %s, harm %s, harm to wins %s of %.0f; read in %d of %d",
+		p.Counted, p.Cap, p.Guarded, eWords(p.TopGain), eWords(p.EHarm), eWords(p.EGuard), p.Threshold, p.Exposure.Read, p.Exposure.Runs)
+	if p.Profile == evidence.Quick {
+		s = "quick " + s
+	}
+	if v.OwnCaseOnly {
+		s += "; own case only"
+	}
+	if v.Excluded > 0 {
+		s += fmt.Sprintf("; %d left out: infrastructure", v.Excluded)
+	}
+	return s
+}
+
+// eWords is an e-value as people read it.
+func eWords(e float64) string {
+	if e >= 1000 {
+		return "over 1000"
+	}
+	return fmt.Sprintf("%.1f", e)
 }
 
 // statusWords are the result of one replayed case.

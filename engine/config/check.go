@@ -36,29 +36,12 @@ func optional(check func(string) error) func(string) error {
 	}
 }
 
-// unbuilt are values whose meaning is settled but whose code is not part of this
-// version. They are refused with the reason: a setting that silently does nothing
-// is worse than an error.
-var unbuilt = map[string]map[string]string{
-	"validate.evidence": {"paired": "paired evidence is not built in so far; use seed", "auto": "chooses between seed and paired evidence, and paired is not built in so far; use seed"},
-}
-
 // cross checks what no single key can see. where points at the layer that set a key.
 func cross(c *Config, where func(key string) Problem, ps *problems) {
 	complain := func(key, format string, args ...any) {
 		p := where(key)
 		p.Key, p.Message = key, fmt.Sprintf(format, args...)
 		ps.add(p)
-	}
-	for _, s := range settings {
-		reasons := unbuilt[s.name]
-		if reasons == nil {
-			continue
-		}
-		now := strings.Trim(s.kind.show(c), `"`)
-		if reason := reasons[now]; reason != "" {
-			complain(s.name, "%s is refused: %s", quote(now), reason)
-		}
 	}
 	for _, u := range []struct {
 		key    string
@@ -67,7 +50,6 @@ func cross(c *Config, where func(key string) Problem, ps *problems) {
 	}{
 		{"agent.egress", len(c.Agent.Egress) > 0 && c.Agent.Sandbox == "off", "nothing holds the agent to these hosts while agent.sandbox is off"},
 		{"agent.home", len(c.Agent.Home) > 0 && c.Agent.Sandbox == "off", "without a sandbox the agent has your whole home folder"},
-		{"validate.parallel", c.Validate.Parallel > 1, "replays run one after the other so far"},
 		{"repair.trace", c.Repair.Trace && c.Export.OTLPEndpoint == "", "there is nowhere to send the traces; set export.otlp_endpoint too"},
 	} {
 		if u.set {

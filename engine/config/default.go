@@ -46,7 +46,7 @@ func Default() *Config {
 		Settle: Settle{BarrierTimeout: 3 * time.Minute, DrainTimeout: 15 * time.Second},
 		Rules:  Rules{Retrieval: true, ContextTopK: 8, SanitizeMaxLen: 2000},
 		Validate: Validate{
-			Enabled: true, Evidence: "seed", Profile: "full", PromoteMargin: 0.05, RegressMargin: 0.05, TrialMinSessions: 5,
+			Enabled: true, Evidence: "auto", Profile: "full", PromoteMargin: 0.05, RegressMargin: 0.05, TrialMinSessions: 5,
 			ReplayTimeout: 5 * time.Minute, Parallel: 1, PairsCap: 30, PromoteE: 20, Holdback: 0.2, Seed: 1,
 		},
 		Cases:     Cases{Capture: true, Max: 200},

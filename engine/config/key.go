@@ -121,8 +121,8 @@ var settings = []setting{
 	{"rules.sanitize_max_len", "HARNESS_SANITIZE_MAX_LEN", whole(func(c *Config) *int { return &c.Rules.SanitizeMaxLen }, 12, 1_000_000), "longest rule text, in code points"},
 
 	{"validate.enabled", "HARNESS_RULE_VALIDATION", truth(func(c *Config) *bool { return &c.Validate.Enabled }), "false only with evaluate.observe_only"},
-	{"validate.evidence", "", choice(func(c *Config) *string { return &c.Validate.Evidence }, "seed", "paired", "auto"), "what decides about a candidate"},
-	{"validate.profile", "", choice(func(c *Config) *string { return &c.Validate.Profile }, "full", "quick"), ""},
+	{"validate.evidence", "", choice(func(c *Config) *string { return &c.Validate.Evidence }, "seed", "paired", "auto"), "what decides about a candidate: auto runs each case once without it and compares one run when that repeats the stored scores exactly, else pairs of runs; seed is one replay against the stored score"},
+	{"validate.profile", "", choice(func(c *Config) *string { return &c.Validate.Profile }, "full", "quick"), "full decides at validate.promote_e within validate.pairs_cap pairs, quick at 5 within 12"},
 	{"validate.auto", "", maybeTruth(func(c *Config) **bool { return &c.Validate.Auto }), "validate behind every replay and repair in the workbench (v does it by hand); headless replay always does at its end"},
 	{"validate.promote_margin", "HARNESS_RULE_PROMOTE_MARGIN", number(func(c *Config) *float64 { return &c.Validate.PromoteMargin }, 0, 1), ""},
 	{"validate.regress_margin", "HARNESS_RULE_REGRESS_MARGIN", number(func(c *Config) *float64 { return &c.Validate.RegressMargin }, 0, 1), ""},
@@ -131,8 +131,8 @@ var settings = []setting{
 	{"validate.env_wait", "HARNESS_REPLAY_ENV_WAIT_TIMEOUT_S", span(func(c *Config) *time.Duration { return &c.Validate.EnvWait }, 0), "time until the agent says that its environment is up (notification _vise.dev/execution_started, or its first update); replay_timeout counts from then; 0 = none"},
 	{"validate.round_budget", "HARNESS_VALIDATION_ROUND_BUDGET_S", span(func(c *Config) *time.Duration { return &c.Validate.RoundBudget }, 0), "bound of a round; 0 = none"},
 	{"validate.parallel", "", whole(func(c *Config) *int { return &c.Validate.Parallel }, 1, 256), "replays at once"},
-	{"validate.pairs_cap", "", whole(func(c *Config) *int { return &c.Validate.PairsCap }, 1, 10_000), "pairs per candidate"},
-	{"validate.promote_e", "", number(func(c *Config) *float64 { return &c.Validate.PromoteE }, 1, inf), "evidence that promotes"},
+	{"validate.pairs_cap", "", whole(func(c *Config) *int { return &c.Validate.PairsCap }, 1, 10_000), "pairs on failing cases per candidate; protected wins get ten more"},
+	{"validate.promote_e", "", number(func(c *Config) *float64 { return &c.Validate.PromoteE }, 1, inf), "evidence that decides a paired test: 1 in this many useless rules is promoted at most"},
 	{"validate.holdback", "", number(func(c *Config) *float64 { return &c.Validate.Holdback }, 0, 1), "share of live sessions that do not see a rule which paired evidence promoted; 0 = none"},
 	{"validate.seed", "", seed(func(c *Config) *int64 { return &c.Validate.Seed }), "base seed of replays"},
 

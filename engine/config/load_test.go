@@ -88,7 +88,6 @@ func TestProblemsNameTheirPlace(t *testing.T) {
 		{"unknown provider", "[repair]\nmodel = \"opnai/gpt\"\n", []string{"FILE:2:9: repair.model: there is no provider \"opnai\", did you mean openai?"}},
 		{"model form", "[repair]\nmodel = \"gpt\"\n", []string{"FILE:2:9: repair.model: must be provider/model"}},
 		{"no validation", "[validate]\nenabled = false\n", []string{"FILE:2:11: validate.enabled: may be false only with evaluate.observe_only"}},
-		{"evidence", "[validate]\nevidence = \"paired\"\n", []string{"FILE:2:12: validate.evidence: \"paired\" is refused: paired evidence is not built in"}},
 		{"provider of the agent", "[agent]\nprovider = \"opnai\"\n", []string{"FILE:2:12: agent.provider: there is no provider \"opnai\", did you mean openai?"}},
 		{"metric in two tiers", "[evaluate]\ntier3 = [\"coherence\"]\n", []string{"FILE:2:1: evaluate.tier3: coherence is in evaluate.tier1 already"}},
 		{"section as value", "agent = 3\n", []string{"FILE:1:1: agent: is a section"}},
@@ -127,7 +126,6 @@ func TestVariableProblemsNameTheVariable(t *testing.T) {
 		"VISE_PROVIDERS_X_COLOUR=1":     "variable VISE_PROVIDERS_X_COLOUR: is not a setting",
 		"VISE_PROVIDERS_OPENAI_KEY=sk1": "variable VISE_PROVIDERS_OPENAI_KEY: providers.openai.key: a secret must be a reference",
 		"HARNESS_RULE_VALIDATION=0":     "variable HARNESS_RULE_VALIDATION: validate.enabled: may be false only",
-		"VISE_VALIDATE_EVIDENCE=auto":   "variable VISE_VALIDATE_EVIDENCE: validate.evidence: \"auto\" is refused",
 	} {
 		if _, _, err := Load(LoadOptions{Environ: []string{env}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s gives\n  %v\nwant\n  %s", env, err, want)
@@ -296,7 +294,7 @@ func BenchmarkLoad(b *testing.B) {
 // that nobody relies on it.
 func TestSettingsThatWouldDoNothingAreRefused(t *testing.T) {
 	for _, line := range []string{"agent.egress = [\"example.com\"]\nagent.sandbox = \"off\"", "agent.home = [\".agent\"]\nagent.sandbox = \"off\"",
-		`validate.parallel = 2`, `repair.trace = true`} {
+		`repair.trace = true`} {
 		key, _, _ := strings.Cut(line, " ")
 		_, _, err := Load(LoadOptions{ProjectFile: write(t, line+"\n")})
 		if err == nil || !strings.Contains(err.Error(), key+": is refused: ") {

@@ -32,6 +32,7 @@ const (
 	ValidationRoundStarted Type = "validation_round_started"
 	ValidationCandidate    Type = "validation_candidate_started"
 	ValidationReplayCase   Type = "validation_replay_case"
+	ValidationPair         Type = "validation_pair"
 	ValidationVerdict      Type = "validation_verdict"
 	ValidationRoundEnded   Type = "validation_round_finished"
 	RepairStarted          Type = "repair_started"
@@ -76,7 +77,7 @@ const (
 var Journal = []Type{
 	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RuleFlagged, RuleCleared, HoldbackEnded,
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
-	ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
+	ValidationPair, ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
 	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed, ModelCallsKept,
 	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, NoticeResumed, NoticeAcknowledged, BudgetStopped,

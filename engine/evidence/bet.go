@@ -38,7 +38,7 @@ func (b *Bet) Add(g float64) {
 func (b *Bet) N() int { return b.n }
 
 // Value is the money: the mean over the stakes of the product of 1 + stake·g.
-func (b *Bet) Value() float64 { return math.Exp(b.log()) }
+func (b *Bet) Value() float64 { return min(math.Exp(b.log()), math.MaxFloat64) }
 
 func (b *Bet) log() float64 {
 	top := b.logs[0]

@@ -32,17 +32,14 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-func TestNoiseScale(t *testing.T) {
-	few := [][]float64{{0.5, 0.7}, {0.2}}
-	if n, ok := evidence.PoolNoise(few); ok || n.Scale() != evidence.DefaultScale {
-		t.Errorf("two values are enough: %+v", n)
-	}
-	same := [][]float64{{1, 1, 1, 1, 1}, {0, 0, 0, 0, 0}}
-	if n, ok := evidence.PoolNoise(same); !ok || n.SD != 0 || n.Scale() != evidence.MinScale {
-		t.Errorf("cases that differ are not noise: %+v", n)
-	}
-	wide := [][]float64{{0.4, 0.6, 0.4, 0.6, 0.5}, {0.7, 0.9, 0.7, 0.9, 0.8}}
-	if n, ok := evidence.PoolNoise(wide); !ok || math.Abs(n.SD-0.1) > 1e-9 || math.Abs(n.Scale()-0.2) > 1e-9 {
-		t.Errorf("noise %+v, scale %v", n, n.Scale())
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		sd    float64
+		known bool
+		want  float64
+	}{{0.4, false, evidence.DefaultScale}, {0, true, evidence.MinScale}, {0.1, true, 0.2}, {0.7, true, 1}, {math.NaN(), true, evidence.DefaultScale}} {
+		if got := evidence.Scale(c.sd, c.known); got != c.want {
+			t.Errorf("Scale(%v, %v) = %v, want %v", c.sd, c.known, got, c.want)
+		}
 	}
 }

@@ -66,12 +66,16 @@ type Job struct {
 	RuleID string `json:"rule_id,omitempty"`
 	Arm    string `json:"arm"` // control | treatment
 	Input  Input  `json:"input"`
+	// Subject is the rule on trial in either arm.
+	Subject string `json:"subject,omitempty"`
 	// Rules are what the run can read: the active rules as they were when the test
 	// began, and the candidate in the treatment arm. nil = the project's rules as they are.
-	Rules   []rule.Rule   `json:"rules,omitempty"`
-	Seed    string        `json:"seed"` // VISE_RUN_SEED
-	Timeout time.Duration `json:"timeout"`
-	EnvWait time.Duration `json:"env_wait"`
+	Rules []rule.Rule `json:"rules,omitempty"`
+	// Scopes are the descriptions of their scopes, by name.
+	Scopes  map[string]string `json:"scopes,omitempty"`
+	Seed    string            `json:"seed"` // VISE_RUN_SEED
+	Timeout time.Duration     `json:"timeout"`
+	EnvWait time.Duration     `json:"env_wait"`
 }
 
 // Run is the result of a Job.

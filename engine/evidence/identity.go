@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -67,22 +66,4 @@ func RulesDigest(active []rule.Rule, except string) string {
 	}
 	slices.Sort(list)
 	return digest([]byte(fmt.Sprint(list)))
-}
-
-// Snapshot is what one arm of a replay can read: the active rules without the one on
-// trial, and that one in the treatment arm. It stays the same for the whole test.
-func Snapshot(active []rule.Rule, subject *rule.Rule) []rule.Rule {
-	out := []rule.Rule{}
-	for _, r := range active {
-		if subject == nil || r.ID != subject.ID {
-			out = append(out, r)
-		}
-	}
-	if subject != nil {
-		out = append(out, *subject)
-	}
-	slices.SortStableFunc(out, func(a, b rule.Rule) int {
-		return cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
-	return out
 }

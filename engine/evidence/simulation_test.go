@@ -36,7 +36,7 @@ func (w world) run(r *rand.Rand, quick bool) (evidence.Finding, evidence.Test) {
 	if quick {
 		profile = evidence.Quick
 	}
-	t := evidence.Test{ID: fmt.Sprint(r.Uint64()), RuleID: "r", Profile: profile, Margin: 0.05, Preference: []string{score.TaskCompletion},
+	t := evidence.Test{ID: "t", Draw: fmt.Sprint(r.Uint64()), RuleID: "r", Profile: profile, Margin: 0.05, Preference: []string{score.TaskCompletion},
 		Cases: []evidence.TestCase{{ID: "a", Kind: evidence.Failure}, {ID: "b", Kind: evidence.Failure}}}
 	t.Threshold, t.Cap = evidence.Limits(profile, 20, 30)
 	if w.scale > 0 {

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -33,6 +34,8 @@ const (
 	// unreadPairs is after how many treatment runs that never read the rule a test is
 	// given up.
 	unreadPairs = 4
+	// rarelyPairs is the same for a rule that was read in fewer than half of them.
+	rarelyPairs = 12
 	// maxExcluded is how many pairs a test may lose to infrastructure.
 	maxExcluded = 10
 	// losesInARow of them, and the test waits for a better day at once.
@@ -50,19 +53,21 @@ type TestCase struct {
 // Test is a paired test of one rule: what was fixed before its first pair. The pairs
 // are kept beside it, so that a test that was cut off goes on where it was.
 type Test struct {
-	ID       string    `json:"id"`
-	RuleID   string    `json:"rule_id"`
-	Started  time.Time `json:"started"`
-	Identity Identity  `json:"identity"`
+	ID      string    `json:"id"`
+	RuleID  string    `json:"rule_id"`
+	Started time.Time `json:"started"`
+	// Draw names what is drawn at random for it: rule and number of the test.
+	Draw     string   `json:"draw"`
+	Identity Identity `json:"identity"`
 	// Threshold is the e-value that decides, Cap the most pairs that count.
 	Profile   string  `json:"profile"`
 	Threshold float64 `json:"threshold"`
 	Cap       int     `json:"cap"`
 	// Margin is the gain below which a rule that costs more is not worth having.
 	Margin float64 `json:"margin"`
-	// Scales by metric, and where they come from by metric; DefaultScale for the rest.
-	Scales map[string]float64 `json:"scales"`
-	Noise  map[string]Noise   `json:"noise,omitempty"`
+	// Scales by metric; DefaultScale for the rest. Noise is what they were made of.
+	Scales map[string]float64     `json:"scales"`
+	Noise  map[string]MetricNoise `json:"noise,omitempty"`
 	// Preference are the metrics in the order of trust, Checks the checks that had
 	// fired in the cases, by case.
 	Preference []string            `json:"preference"`
@@ -70,8 +75,40 @@ type Test struct {
 	// Global: a rule for every task needs gains on two distinct cases.
 	Global bool `json:"global,omitempty"`
 	// AcceptOwn: evidence on the case that the rule was written from counts.
-	AcceptOwn bool       `json:"accept_own,omitempty"`
-	Cases     []TestCase `json:"cases"`
+	AcceptOwn bool `json:"accept_own,omitempty"`
+	// Resumed is the number of the last pair of earlier sittings: what those lost to
+	// infrastructure is past.
+	Resumed int        `json:"resumed,omitempty"`
+	Cases   []TestCase `json:"cases"`
+}
+
+// Control is a control run that is kept for the candidates that follow: it holds for
+// one identity, its bank.
+type Control struct {
+	Bank   string    `json:"bank"` // Identity.Digest
+	CaseID string    `json:"case_id"`
+	Number int       `json:"number"` // of the runs of the case, from 1
+	At     time.Time `json:"at"`
+	Arm    Arm       `json:"arm"`
+	// Last are the scores of the last turn, by metric, and By who gave them: what
+	// the stored scores of a case are compared with.
+	Last map[string]float64 `json:"last"`
+	By   map[string]string  `json:"by"`
+}
+
+// Reproduces reports whether the run shows every stored score of the case again,
+// within 1e-9: then agent and evaluator repeat themselves exactly.
+func (c Control) Reproduces(of Case) bool {
+	if len(of.Baseline) == 0 {
+		return false
+	}
+	for m, was := range of.Baseline {
+		now, ok := c.Last[m]
+		if !ok || !of.Comparable(m, c.By[m]) || math.Abs(now-was) > 1e-9 {
+			return false
+		}
+	}
+	return true
 }
 
 // counts are the failure cases whose pairs count.
@@ -108,13 +145,12 @@ func (t Test) Next(pairs []Pair, started []Slot) (s Slot, ok bool) {
 		return s, false
 	}
 	used := map[string]int{}
-	fails, wins, lost := 0, 0, 0
+	fails, wins := 0, 0
 	for _, p := range pairs {
 		s.Number = max(s.Number, p.Number)
 		used[p.CaseID]++
 		switch {
 		case p.Excluded != "":
-			lost++
 		case p.Kind == Win:
 			wins++
 		default:
@@ -139,7 +175,7 @@ func (t Test) Next(pairs []Pair, started []Slot) (s Slot, ok bool) {
 	case f.Won && !f.wantsCase, fails >= t.Cap:
 		return s, false // those under way are enough
 	}
-	if len(pool) == 0 || lost+len(started) >= maxExcluded && lost > 0 {
+	if len(pool) == 0 {
 		return s, false
 	}
 	s.Case = pool[0]
@@ -151,11 +187,11 @@ func (t Test) Next(pairs []Pair, started []Slot) (s Slot, ok bool) {
 	s.Repeat = used[s.Case.ID] + 1
 	n := strconv.Itoa(s.Repeat)
 	s.Order = ControlFirst
-	if RunSeed(t.Identity.Seed, "order", t.ID, strconv.Itoa(s.Number))[0] >= '8' {
+	if RunSeed(t.Identity.Seed, "order", t.Draw, strconv.Itoa(s.Number))[0] >= '8' {
 		s.Order = TreatmentFirst
 	}
 	s.ControlSeed = ControlSeed(t.Identity, s.Case.ID, s.Repeat)
-	s.Treatment = RunSeed(t.Identity.Seed, s.Case.ID, "treatment", t.ID, n)
+	s.Treatment = RunSeed(t.Identity.Seed, s.Case.ID, "treatment", t.Draw, n)
 	return s, true
 }
 

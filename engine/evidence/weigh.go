@@ -16,6 +16,7 @@ const (
 	WinHarmed      = "win_harmed"       // protected wins lost: the guard blocks promotion
 	NeedsTwoCases  = "needs_two_cases"  // a global rule gained on one case only
 	Infrastructure = "infrastructure"   // too many runs said nothing about the agent
+	MetricInforms  = "metric_informs"   // the metrics of the rule may inform, not decide
 )
 
 // Finding is what the pairs of a test say so far.
@@ -63,11 +64,11 @@ type Paired struct {
 	Effect Interval `json:"effect"`
 	Share  Interval `json:"share"`
 	// WinsHarmed are the protected cases that lost.
-	WinsHarmed []string           `json:"wins_harmed,omitempty"`
-	Scales     map[string]float64 `json:"scales"`
-	Noise      map[string]Noise   `json:"noise,omitempty"`
-	Exposure   Exposure           `json:"exposure"`
-	Cost       Cost               `json:"cost"`
+	WinsHarmed []string               `json:"wins_harmed,omitempty"`
+	Scales     map[string]float64     `json:"scales"`
+	Noise      map[string]MetricNoise `json:"noise,omitempty"`
+	Exposure   Exposure               `json:"exposure"`
+	Cost       Cost                   `json:"cost"`
 	// Unreachable: the pairs that are left could not have decided any more. Futile: the
 	// test was given up early.
 	Unreachable bool `json:"unreachable,omitempty"`
@@ -117,7 +118,7 @@ type weighing struct {
 	lossByWin                 map[string]float64
 	tokens, usd, steps, secs  []float64
 	metrics                   map[string]int
-	row                       int // pairs lost in a row
+	row, lost                 int // pairs lost in this sitting: in a row, in all
 	verifierFails             map[string]int
 	passControl, passTreated  int
 	binary                    bool
@@ -166,7 +167,10 @@ func (w *weighing) take(p Pair) {
 	}
 	if p.Excluded != "" {
 		f.Excluded++
-		w.row++
+		if p.Number > w.t.Resumed {
+			w.row++
+			w.lost++
+		}
 		if p.Control.Infrastructure != "" {
 			f.ExcludedControl++
 		}
@@ -294,9 +298,9 @@ func (w *weighing) decide() {
 		w.stop(Retire, "")
 	case w.guardBlocks():
 		w.stop(PendingStill, WinHarmed)
-	case w.row >= losesInARow || f.Excluded >= maxExcluded:
+	case w.row >= losesInARow || w.lost >= maxExcluded:
 		f.Stop, f.Outcome, f.Pending = true, PendingStill, Infrastructure
-	case f.Exposure.Runs >= unreadPairs && f.Exposure.Read == 0:
+	case f.Exposure.Runs >= unreadPairs && f.Exposure.Read == 0, f.Exposure.Runs >= rarelyPairs && 2*f.Exposure.Read < f.Exposure.Runs:
 		w.stop(PendingStill, CandidateNotExercised)
 	case f.Won:
 		switch {

@@ -64,6 +64,9 @@ type Finding struct {
 	SpanID   string `json:"span_id,omitempty"`
 }
 
+// Heavy reports a finding of weight: a sign or a fault, not a note or a hint.
+func (f Finding) Heavy() bool { return f.Severity == "sign" || f.Severity == "fault" }
+
 // Report is what one evaluated turn yields.
 type Report struct {
 	SessionID string  `json:"session_id"`

@@ -11,7 +11,7 @@ import (
 )
 
 // candidate gives one candidate its turn of the round.
-func (v *Validator) candidate(ctx context.Context, id string, allow bool, round *Round) error {
+func (v *Validator) candidate(ctx context.Context, id string, t turn, round *Round) error {
 	r, ok, err := v.fresh(id)
 	if err != nil {
 		return err
@@ -24,16 +24,12 @@ func (v *Validator) candidate(ctx context.Context, id string, allow bool, round 
 		attempts = r.Trial.ReplayAttempts
 	}
 	verdict := evidence.Verdict{Outcome: evidence.PendingStill}
-	replayed := false
-	if v.canReplay() && allow && attempts < MaxAttempts {
+	replayed, paired := false, false
+	if v.canReplay() && t.allow && (attempts < MaxAttempts || !v.seedRule()) {
 		if err := v.started(ctx, id, "replay", attempts); err != nil {
 			return err
 		}
-		strategy := v.replay
-		if strategy == nil {
-			strategy = v.replayCases
-		}
-		verdict, err = strategy(ctx, r)
+		verdict, err = v.strategy(ctx, r, t)
 		if ctx.Err() != nil {
 			return fmt.Errorf("validate rule %s: %w", id, context.Cause(ctx))
 		}
@@ -41,16 +37,21 @@ func (v *Validator) candidate(ctx context.Context, id string, allow bool, round 
 			// Nothing is decided and no attempt is used up; the others go on.
 			return v.failed(ctx, id, err)
 		}
-		verdict.Attempt = attempts + 1
+		// A paired test knows no attempts and no forward trial after it: it goes on where
+		// it is, or has said what there is to say.
+		paired = verdict.Evidence == "paired" && verdict.PendingReason != evidence.NoReplayableCase
 		replayed = true
-		if verdict.Outcome == evidence.PendingStill {
+		if !paired {
+			verdict.Attempt = attempts + 1
+		}
+		if verdict.Outcome == evidence.PendingStill && !paired && attempts < MaxAttempts {
 			if err := v.bump(ctx, id); err != nil {
 				return err
 			}
 			attempts++
 		}
 	}
-	if verdict.Outcome == evidence.PendingStill {
+	if verdict.Outcome == evidence.PendingStill && !paired && !(v.canReplay() && !t.allow && !v.seedRule()) {
 		if err := v.started(ctx, id, "forward_trial", attempts-b2i(replayed)); err != nil {
 			return err
 		}
@@ -68,12 +69,23 @@ func (v *Validator) candidate(ctx context.Context, id string, allow bool, round 
 		default:
 			verdict = trial
 		}
-		if verdict.Outcome == evidence.PendingStill && !allow && v.canReplay() {
-			verdict.PendingReason = "round_budget_exhausted"
+	}
+	if verdict.Outcome == evidence.PendingStill && !t.allow && v.canReplay() {
+		if verdict.PendingReason = evidence.RoundBudgetExhausted; verdict.Validator == "" {
+			verdict.Validator, verdict.Evidence, verdict.Cases = "replay", "paired", []evidence.CaseResult{}
+			verdict.Reason = "the budget of the round was used up before its turn came"
 		}
+	}
+	if verdict.PendingReason == evidence.RoundBudgetExhausted {
+		round.BudgetExhausted = true
 	}
 	verdict.RuleID, verdict.At, verdict.Agent = id, v.Store.Now(), v.Agent
 	verdict.ID = v.Store.NewID("v")
+	if verdict.Identity == nil {
+		if err := v.identify(&verdict); err != nil {
+			return err
+		}
+	}
 	applied, alive, err := v.apply(ctx, &verdict)
 	if err != nil {
 		return err
@@ -91,11 +103,46 @@ func (v *Validator) candidate(ctx context.Context, id string, allow bool, round 
 		round.progress = true
 	default:
 		round.Pending++
-		if replayed && attempts < MaxAttempts && r.Trial != nil && repeatable(verdict) {
+		if replayed && !paired && attempts < MaxAttempts && r.Trial != nil && repeatable(verdict) {
 			round.progress = true
 		}
 	}
 	return nil
+}
+
+// identify notes what a verdict holds for.
+func (v *Validator) identify(verdict *evidence.Verdict) error {
+	var id evidence.Identity
+	if err := v.Store.View(func(tx *store.Tx) (err error) {
+		id, err = v.Identity(tx, verdict.RuleID)
+		return err
+	}); err != nil {
+		return fmt.Errorf("validate rule %s: %w", verdict.RuleID, err)
+	}
+	verdict.Identity = &id
+	return nil
+}
+
+// seedRule: one replay per case against its stored score decides.
+func (v *Validator) seedRule() bool {
+	return v.replay != nil || v.Config.Evidence == "" || v.Config.Evidence == "seed"
+}
+
+// strategy reaches a verdict by replays, in the configured way.
+func (v *Validator) strategy(ctx context.Context, r rule.Rule, t turn) (evidence.Verdict, error) {
+	switch {
+	case v.replay != nil:
+		return v.replay(ctx, r)
+	case v.seedRule():
+		return v.replayCases(ctx, r)
+	case v.Config.Evidence == "paired":
+		return v.Test(ctx, r, t.options, t.deadline)
+	}
+	s, err := v.setting(r, t.options)
+	if err != nil {
+		return evidence.Verdict{}, err
+	}
+	return v.inTime(ctx, s, t.deadline, v.auto)
 }
 
 // repeatable: another replay could end differently without anything changing outside.
@@ -222,7 +269,7 @@ func (v *Validator) apply(ctx context.Context, verdict *evidence.Verdict) (appli
 // unchanged reports whether a verdict only repeats that nothing is known yet: it is
 // journalled, but not kept beside the one before.
 func unchanged(tx *store.Tx, v evidence.Verdict) (bool, error) {
-	if v.Outcome != evidence.PendingStill || len(v.Cases) > 0 {
+	if v.Outcome != evidence.PendingStill || len(v.Cases) > 0 && v.Paired == nil {
 		return false, nil
 	}
 	before, err := tx.Verdicts(v.RuleID)
@@ -234,6 +281,14 @@ func unchanged(tx *store.Tx, v evidence.Verdict) (bool, error) {
 		if b.At.After(last.At) {
 			last = b
 		}
+	}
+	if v.Identity != nil && (last.Identity == nil || *last.Identity != *v.Identity) {
+		return false, nil
+	}
+	if v.Paired != nil && last.Paired != nil {
+		// A test that is not run again says what it said.
+		return v.PendingReason == last.PendingReason && v.Paired.TestID == last.Paired.TestID &&
+			v.Paired.Counted+v.Paired.Guarded+v.Paired.Excluded == last.Paired.Counted+last.Paired.Guarded+last.Paired.Excluded, nil
 	}
 	return last.Outcome == v.Outcome && last.Validator == v.Validator && last.PendingReason == v.PendingReason &&
 		last.Reason == v.Reason && len(last.Cases) == 0, nil

@@ -9,7 +9,6 @@ import (
 	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/rule"
-	"vise/engine/trace"
 	"vise/store"
 )
 
@@ -19,8 +18,12 @@ import (
 // only. Replays and their scores are stored like any session.
 func (v *Validator) replayCases(ctx context.Context, r rule.Rule) (evidence.Verdict, error) {
 	var all []evidence.Case
+	var rules snapshot
 	if err := v.Store.View(func(tx *store.Tx) (err error) {
-		all, err = tx.Cases("")
+		if all, err = tx.Cases(""); err != nil {
+			return err
+		}
+		rules, err = v.snapshot(tx)
 		return err
 	}); err != nil {
 		return evidence.Verdict{}, fmt.Errorf("validate rule %s: read cases: %w", r.ID, err)
@@ -33,7 +36,7 @@ func (v *Validator) replayCases(ctx context.Context, r rule.Rule) (evidence.Verd
 			return evidence.Verdict{}, err
 		}
 		for _, c := range queue {
-			x, err := v.replayCase(ctx, r, c)
+			x, err := v.replayCase(ctx, r, c, rules)
 			if err != nil {
 				return evidence.Verdict{}, err
 			}
@@ -72,76 +75,65 @@ func distinct(cases []evidence.Case) []evidence.Case {
 }
 
 // replayCase runs one case with the candidate and scores its last turn.
-func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case) (evidence.Replayed, error) {
+func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case, rules snapshot) (evidence.Replayed, error) {
 	attempt := 0
 	if r.Trial != nil {
 		attempt = r.Trial.ReplayAttempts
 	}
-	job := evidence.Job{RunID: v.Store.NewID("run"), CaseID: c.ID, RuleID: r.ID, Arm: "treatment", Input: *c.Input,
-		Seed:    evidence.RunSeed(v.Config.Seed, c.ID, "treatment", strconv.Itoa(attempt)),
-		Timeout: v.Config.ReplayTimeout, EnvWait: v.Config.EnvWait}
-	run, err := v.Replayer.Replay(ctx, job)
+	job := v.job(c, "treatment", evidence.RunSeed(v.Config.Seed, c.ID, "treatment", strconv.Itoa(attempt)))
+	job.RuleID, job.Subject, job.Rules, job.Scopes = r.ID, r.ID, rules.with(r), rules.scopes
+	run, err := v.run(ctx, job, nil)
 	if err != nil {
 		return evidence.Replayed{}, fmt.Errorf("validate rule %s: %w", r.ID, err)
 	}
-	if v.Redactor != nil {
-		v.Redactor.Session(&run.Session)
-		for i := range run.Turns {
-			v.Redactor.Turn(&run.Turns[i])
-		}
-		run.Error, _ = v.Redactor.Text(run.Error)
-	}
-	x := evidence.Replayed{Case: c, RunID: run.RunID, Read: slices.Contains(run.Read, r.ID), Infrastructure: run.Infrastructure,
-		Error: run.Error, Usage: run.Usage, ElapsedMS: run.Elapsed.Milliseconds(),
-		WaitTimedOut: v.Config.EnvWait > 0 && !run.Started && run.Infrastructure == "timeout"}
-	if err := v.keep(ctx, run); err != nil {
-		return x, fmt.Errorf("validate rule %s: keep replay of case %s: %w", r.ID, c.ID, err)
-	}
-	if run.Error != "" || len(run.Turns) < len(c.Input.Turns) {
-		if x.Error == "" {
-			x.Error = fmt.Sprintf("the replay ended after %d of %d turns", len(run.Turns), len(c.Input.Turns))
-		}
-		return x, nil
-	}
-	scores, err := v.Score(ctx, run.Session, run.Turns)
-	if err != nil {
-		x.Error = short("scoring failed: "+err.Error(), 300)
+	x := evidence.Replayed{Case: c, RunID: run.run.RunID, Read: run.arm.Read, Infrastructure: run.run.Infrastructure,
+		Error: run.err, Usage: run.run.Usage, ElapsedMS: run.run.Elapsed.Milliseconds(),
+		WaitTimedOut: v.Config.EnvWait > 0 && !run.run.Started && run.run.Infrastructure == "timeout"}
+	if run.last == nil {
 		return x, nil
 	}
 	x.Scores = map[string]float64{}
-	for _, s := range scores {
-		if s.Value != nil && c.Comparable(s.Metric, s.By) {
-			x.Scores[s.Metric] = *s.Value
+	for m, value := range run.last {
+		if c.Comparable(m, run.by[m]) {
+			x.Scores[m] = value
 		}
 	}
 	return x, nil
 }
 
-// keep stores the replay's session, so that a verdict can be looked into.
-func (v *Validator) keep(ctx context.Context, run evidence.Run) error {
-	for _, t := range run.Turns {
-		if t.TraceID == "" {
-			t.TraceID = fmt.Sprintf("%s.%d", t.SessionID, t.Index)
-		}
-		staged, err := v.Store.StageTurn(ctx, t)
-		if err != nil {
-			return err
-		}
-		if err := v.Store.Bulk(ctx, func(tx *store.Tx) error { return tx.PutTurn(staged) }); err != nil {
-			return err
-		}
-	}
-	run.Session.Title = titleOf(run.Turns)
-	return v.Store.Update(ctx, func(tx *store.Tx) error { return tx.PutSession(run.Session) })
+// job is a run of a case.
+func (v *Validator) job(c evidence.Case, arm, seed string) evidence.Job {
+	return evidence.Job{RunID: v.Store.NewID("run"), CaseID: c.ID, Arm: arm, Input: *c.Input, Seed: seed,
+		Timeout: v.Config.ReplayTimeout, EnvWait: v.Config.EnvWait}
 }
 
-func titleOf(turns []trace.Turn) string {
-	for _, t := range turns {
-		if t.Input != "" {
-			return short(t.Input, 80)
+// snapshot are the active rules as they are when a test begins.
+type snapshot struct {
+	active []rule.Rule
+	scopes map[string]string
+}
+
+// with are the rules that an arm can read: those of the snapshot and the one on trial.
+func (s snapshot) with(subject rule.Rule) []rule.Rule { return append(s.without(subject.ID), subject) }
+
+// without are those that the control arm can read. The list is never nil: that would
+// mean the project's rules as they are.
+func (s snapshot) without(id string) []rule.Rule {
+	out := []rule.Rule{}
+	for _, r := range s.active {
+		if r.ID != id {
+			out = append(out, r)
 		}
 	}
-	return ""
+	return out
+}
+
+func (v *Validator) snapshot(tx *store.Tx) (s snapshot, err error) {
+	if s.active, err = tx.Rules(rule.Active); err != nil {
+		return s, err
+	}
+	s.scopes, err = tx.ScopeDescriptions()
+	return s, err
 }
 
 func (v *Validator) journalCase(ctx context.Context, ruleID string, c evidence.CaseResult) error {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"vise/engine/event"
@@ -33,6 +34,12 @@ type Config struct {
 	EnvWait       time.Duration // 0 = the replay timeout covers the wait
 	RoundBudget   time.Duration // 0 = none
 	Seed          int64         // enters the run seed of every replay
+	// Evidence is what decides: seed, paired or auto; "" = seed.
+	Evidence string
+	Profile  string  // of a paired test: full or quick
+	PairsCap int     // pairs of a paired test
+	PromoteE float64 // e-value that decides a paired test
+	Parallel int     // replays at once
 }
 
 // Replayer runs one case through the agent. Its error means that the context
@@ -53,13 +60,21 @@ type Validator struct {
 	Score    Scorer
 	// Redactor masks what a replay says before it is stored or scored; nil masks nothing.
 	Redactor *guard.Redactor
+	// Process looks at a whole replay with the offline evaluator, for the metrics
+	// that it scores; nil when another evaluator scores them.
+	Process func(s trace.Session, turns []trace.Turn) Process
 	// Agent and EvaluatedBy identify what a verdict rests on: scores of different
-	// identities are never compared.
-	Agent       string
-	EvaluatedBy string
+	// identities are never compared. Surroundings names the agent with all that changes
+	// what it does; "" = Agent.
+	Agent        string
+	Surroundings string
+	EvaluatedBy  string
 
 	// replay is the replay strategy; tests script it.
 	replay func(ctx context.Context, r rule.Rule) (evidence.Verdict, error)
+	// dispatcher is the pool of all replays.
+	dispatcher *Dispatcher
+	once       sync.Once
 	// rounds counts the rounds that the last UntilIdle began; tests compare it.
 	rounds int
 }
@@ -86,18 +101,24 @@ type cursor struct {
 const cursorName = "cursor/validation"
 
 // Round runs one round over all candidates, or over those named. Named rules
-// that are no candidates are an error.
-func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
-	queue, err := v.queue(ctx, only)
+// that are no candidates are an error. Time that a round may take is shared out: each
+// candidate has an equal part of what is left when its turn comes, so that a long test
+// of one leaves time for the others, and goes on in the next round.
+func (v *Validator) Round(ctx context.Context, o Options) (Round, error) {
+	queue, err := v.queue(ctx, o.Rules)
 	if err != nil || len(queue) == 0 {
 		return Round{}, err
 	}
 	var deadline time.Time
-	if v.Config.RoundBudget > 0 {
-		deadline = v.Store.Now().Add(v.Config.RoundBudget)
+	budget := v.Config.RoundBudget
+	if o.Budget > 0 {
+		budget = o.Budget
+	}
+	if budget > 0 {
+		deadline = v.Store.Now().Add(budget)
 	}
 	var round Round
-	for _, id := range queue {
+	for i, id := range queue {
 		if ctx.Err() != nil {
 			return round, errors.Join(fmt.Errorf("validation round stopped at rule %s: %w", id, context.Cause(ctx)), v.end(ctx, round))
 		}
@@ -105,7 +126,12 @@ func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
 		if !allow {
 			round.BudgetExhausted = true
 		}
-		if err := v.candidate(ctx, id, allow, &round); err != nil {
+		t := turn{options: o, allow: allow}
+		if !deadline.IsZero() {
+			now := v.Store.Now()
+			t.deadline = now.Add(deadline.Sub(now) / time.Duration(len(queue)-i))
+		}
+		if err := v.candidate(ctx, id, t, &round); err != nil {
 			if ctx.Err() != nil {
 				err = errors.Join(err, v.end(ctx, round))
 			}
@@ -113,6 +139,13 @@ func (v *Validator) Round(ctx context.Context, only ...string) (Round, error) {
 		}
 	}
 	return round, v.end(ctx, round)
+}
+
+// turn is one candidate's turn of a round.
+type turn struct {
+	options  Options
+	allow    bool      // replays are allowed: the budget is not used up
+	deadline time.Time // of paired tests; zero = none
 }
 
 // end journals the end of a round, also of one that was cancelled: its context has
@@ -136,19 +169,19 @@ func (v *Validator) end(ctx context.Context, round Round) error {
 // UntilIdle runs rounds until one makes no progress: no verdict was applied and
 // no candidate used an attempt that leaves another one. (The reference stops at
 // the first round without a terminal verdict although attempts are left.)
-func (v *Validator) UntilIdle(ctx context.Context) ([]Round, error) {
+func (v *Validator) UntilIdle(ctx context.Context, o Options) ([]Round, error) {
 	var rounds []Round
 	v.rounds = 0
 	for {
 		v.rounds++
-		r, err := v.Round(ctx)
+		r, err := v.Round(ctx, o)
 		if err != nil {
 			return rounds, err
 		}
 		if len(r.Verdicts) > 0 {
 			rounds = append(rounds, r)
 		}
-		if !r.progress {
+		if !r.progress || r.BudgetExhausted {
 			return rounds, nil
 		}
 	}
@@ -232,6 +265,12 @@ func rotate(candidates []rule.Rule, c cursor) []rule.Rule {
 		}
 	}
 	return candidates
+}
+
+// pool is the dispatcher of this validator.
+func (v *Validator) pool() *Dispatcher {
+	v.once.Do(func() { v.dispatcher = NewDispatcher(v.Replayer, v.Config.Parallel) })
+	return v.dispatcher
 }
 
 func (v *Validator) canReplay() bool { return v.replay != nil || v.Replayer != nil }

@@ -152,7 +152,7 @@ func (w *world) step(s action) any {
 	before := w.lastSeq()
 	switch s.Op {
 	case "round":
-		r, err := w.v.Round(w.t.Context())
+		r, err := w.v.Round(w.t.Context(), Options{})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func (w *world) step(s action) any {
 		if s.Timeout <= 0 {
 			return map[string]any{"verdicts": []any{}, "events": []any{}, "settled": false, "rounds": 0}
 		}
-		rounds, err := w.v.UntilIdle(ctx)
+		rounds, err := w.v.UntilIdle(ctx, Options{})
 		out := []evidence.Verdict{}
 		for _, r := range rounds {
 			out = append(out, r.Verdicts...)

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -51,6 +52,9 @@ type Run struct {
 	RunID  string
 	CaseID string
 	Tools  tools.Options
+	// Source is where this run's calls read the rules; nil = where the server's do. A
+	// replay brings the rules it is to see.
+	Source rule.Source
 	// TTL is how long the token is good for; 0 = a day. A run revokes it earlier.
 	TTL time.Duration
 }
@@ -60,6 +64,9 @@ type Run struct {
 type Grant struct {
 	Token   string
 	Toolset *tools.Toolset
+	// Offered tells whether the agent has come to the server with this token: it knows
+	// of the tools then.
+	Offered func() bool
 }
 
 // Server is the loopback server. Its goroutines end with Close or with the context
@@ -79,6 +86,7 @@ type Server struct {
 type granted struct {
 	server *mcp.Server
 	until  time.Time
+	came   atomic.Bool
 }
 
 // Start listens on a free port of 127.0.0.1 and serves until Close, or until the
@@ -134,7 +142,11 @@ func (s *Server) Close(ctx context.Context) error {
 
 // Grant makes a token for a run, with a view and a ledger of its own.
 func (s *Server) Grant(r Run) Grant {
-	g := Grant{Token: rand.Text(), Toolset: tools.New(s.opts.Source, r.Tools)}
+	source := r.Source
+	if source == nil {
+		source = s.opts.Source
+	}
+	g := Grant{Token: rand.Text(), Toolset: tools.New(source, r.Tools)}
 	if s.opts.OnSurface != nil {
 		g.Toolset.OnSurface(func(ids []string) { s.opts.OnSurface(r, ids) })
 	}
@@ -143,6 +155,7 @@ func (s *Server) Grant(r Run) Grant {
 	}
 	now := s.opts.Now()
 	e := &granted{server: newServer(g.Toolset, s.opts.Silent), until: now.Add(r.TTL)}
+	g.Offered = e.came.Load
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for key, old := range s.grants { // a run that never revoked leaves nothing behind
@@ -170,6 +183,7 @@ func (s *Server) lookup(token string) *mcp.Server {
 	if e == nil || !s.opts.Now().Before(e.until) {
 		return nil
 	}
+	e.came.Store(true)
 	return e.server
 }
 

@@ -55,7 +55,7 @@ func (a *app) rulesAudit() *cobra.Command {
 			rows := make([][]string, len(rules))
 			for i, r := range rules {
 				x := out.Uptake[r.ID]
-				rows[i] = []string{r.ID, ruleRow(r)[1], share(x.Live), share(x.Replay), show(r.Text, 60)}
+				rows[i] = []string{r.ID, ruleRow(r, "")[1], share(x.Live), share(x.Replay), show(r.Text, 60)}
 			}
 			if err := a.out.table([]string{"RULE", "STATUS", "READ LIVE", "READ IN REPLAYS", "TEXT"}, rows); err != nil {
 				return err

@@ -163,6 +163,8 @@ func sentence(e event.Event) string {
 			read = "the rule was not read"
 		}
 		return fmt.Sprintf("%s · %s %s · %s · %s", e.CaseID, words("kind"), words("status"), changes(d), read)
+	case event.ValidationPair:
+		return fmt.Sprintf("%s · %s", e.RuleID, pairWords(d))
 	case event.ValidationVerdict:
 		return fmt.Sprintf("%s · %s by %s: %s", e.RuleID, words("outcome"), words("validator"), words("reason"))
 	case event.ValidationRoundEnded:
@@ -179,6 +181,20 @@ func sentence(e event.Event) string {
 		return s
 	}
 	return ""
+}
+
+// pairWords says what one pair brought, and where the test stands.
+func pairWords(d map[string]any) string {
+	number := func(key string) float64 { x, _ := d[key].(float64); return x }
+	s := fmt.Sprintf("pair %v on a %v: ", d["pair"], d["kind"])
+	switch {
+	case d["excluded"] != nil:
+		return s + "left out, " + show(fmt.Sprint(d["excluded"]), 60)
+	case d["guard"] != nil:
+		return s + fmt.Sprintf("evidence of harm to wins %.1f", number("e_guard"))
+	}
+	return s + fmt.Sprintf("%s %.2f → %.2f · %v of %v pairs, evidence of a gain %.1f of %v", show(fmt.Sprint(d["metric"]), 40),
+		number("control"), number("treatment"), d["counted"], d["cap"], number("e_gain"), d["threshold"])
 }
 
 // counted is a number with its noun: "1 turn", "2 turns".

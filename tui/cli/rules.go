@@ -2,9 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -24,12 +22,21 @@ func (a *app) rulesCmd() *cobra.Command {
 
 var ruleHeader = []string{"RULE", "STATUS", "SCOPE", "METRIC", "TEXT"}
 
-func ruleRow(r rule.Rule) []string {
+func ruleRow(r rule.Rule, expired string) []string {
 	status := string(r.Status)
 	if r.Flagged() {
 		status += " flagged"
 	}
+	if expired != "" {
+		status += " expired"
+	}
 	return []string{r.ID, status, show(r.Scope, 48), r.Metric, show(r.Text, 90)}
+}
+
+// listedRule is a rule with why its verdict does not hold any more.
+type listedRule struct {
+	rule.Rule
+	Expired string `json:"expired,omitempty"`
 }
 
 func (a *app) rulesLs() *cobra.Command {
@@ -50,19 +57,30 @@ func (a *app) rulesLs() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			var list []rule.Rule
-			if err := s.View(func(tx *store.Tx) (err error) {
+			var list []listedRule
+			if err := s.View(func(tx *store.Tx) error {
+				var rules []rule.Rule
 				if scope != "" {
-					list, err = tx.RulesInScope(rule.NormalizeScope(scope), statuses...)
+					rules, err = tx.RulesInScope(rule.NormalizeScope(scope), statuses...)
+				} else {
+					rules, err = tx.Rules(statuses...)
+				}
+				if err != nil {
 					return err
 				}
-				list, err = tx.Rules(statuses...)
-				return err
+				for _, r := range rules {
+					x := listedRule{Rule: r}
+					if x.Expired, err = tx.Expired(r); err != nil {
+						return err
+					}
+					list = append(list, x)
+				}
+				return nil
 			}); err != nil {
 				return err
 			}
 			return a.list("vise.rule/1", len(list), func(i int) any { return list[i] }, "no rules yet", ruleHeader,
-				func(i int) []string { return ruleRow(list[i]) })
+				func(i int) []string { return ruleRow(list[i].Rule, list[i].Expired) })
 		},
 	}
 	c.Flags().StringVar(&status, "status", "", "only candidate, active, retired or quarantined")
@@ -83,6 +101,7 @@ func (a *app) rulesShow() *cobra.Command {
 			var verdicts []evidence.Verdict
 			var uptake map[string]evidence.Uptake
 			var holdback *evidence.Holdback
+			var expired string
 			if err := s.View(func(tx *store.Tx) error {
 				var ok bool
 				if r, ok, err = tx.Rule(args[0]); err != nil {
@@ -92,6 +111,9 @@ func (a *app) rulesShow() *cobra.Command {
 					return fmt.Errorf("no rule %q; vise rules ls lists them", args[0])
 				}
 				if verdicts, err = tx.Verdicts(r.ID); err != nil || !r.Live() {
+					return err
+				}
+				if expired, err = tx.Expired(r); err != nil {
 					return err
 				}
 				if uptake, err = engine.Uptakes(tx, []rule.Rule{r}); err != nil {
@@ -110,7 +132,8 @@ func (a *app) rulesShow() *cobra.Command {
 					rule.Rule
 					Uptake   *evidence.Uptake   `json:"uptake,omitempty"`
 					Holdback *evidence.Holdback `json:"holdback,omitempty"`
-				}{Rule: r, Holdback: holdback}
+					Expired  string             `json:"expired,omitempty"`
+				}{Rule: r, Holdback: holdback, Expired: expired}
 				if u, ok := uptake[r.ID]; ok {
 					x.Uptake = &u
 				}
@@ -118,13 +141,13 @@ func (a *app) rulesShow() *cobra.Command {
 					return err
 				}
 				for _, v := range verdicts {
-					if err := a.out.object("vise.verdict/1", v); err != nil {
+					if err := a.out.object("vise.verdict/1", told(v)); err != nil {
 						return err
 					}
 				}
 				return nil
 			}
-			a.printRule(r, uptake, verdicts)
+			a.printRule(r, uptake, expired, verdicts)
 			if holdback != nil {
 				a.out.printf("holdback: %s", engine.HoldbackWords(*holdback))
 			}
@@ -134,7 +157,7 @@ func (a *app) rulesShow() *cobra.Command {
 	return c
 }
 
-func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, verdicts []evidence.Verdict) {
+func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired string, verdicts []evidence.Verdict) {
 	a.out.printf("%s  %s  scope %s  %s  metric %s", r.ID, r.Status, show(r.Scope, 48), r.Applicability, show(r.Metric, 40))
 	a.out.printf("%s", show(r.Text, 0))
 	a.out.printf("because: %s", show(r.Rationale, 0))
@@ -145,6 +168,13 @@ func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, verdicts
 	if f := r.Flag; r.Flagged() {
 		a.out.printf("flagged at %s: %s (runs %s)", f.At, show(f.Why, 300), show(strings.Join(f.Runs, " "), 300))
 	}
+	if expired != "" {
+		next := "vise validate tests it again"
+		if r.Status == rule.Active {
+			next = "vise validate --actives tests it again"
+		}
+		a.out.printf("its verdict has expired: %s; %s", expired, next)
+	}
 	if t := r.Trial; t != nil {
 		a.out.printf("forward trial: %d sessions observed, %d breached; baseline %d of %d; %d inconclusive replays",
 			len(t.ObservedSessions), len(t.BreachedSessions), t.BaselineBreachedSessions, t.BaselineSessions, t.ReplayAttempts)
@@ -154,31 +184,8 @@ func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, verdicts
 	}
 	for _, v := range verdicts {
 		a.out.printf("")
-		a.printVerdict(v)
+		a.printVerdict(v, true)
 	}
-}
-
-// printVerdict writes a verdict and how it was reached.
-func (a *app) printVerdict(v evidence.Verdict) {
-	a.out.printf("%s  %s by %s (%s evidence): %s", v.At.Local().Format("2006-01-02 15:04:05"), v.Outcome, v.Validator, v.Evidence, show(v.Reason, 300))
-	if len(v.Cases) == 0 {
-		return
-	}
-	var rows [][]string
-	for _, c := range v.Cases {
-		metrics := slices.Sorted(maps.Keys(c.Deltas))
-		if len(metrics) == 0 {
-			rows = append(rows, []string{"  " + c.CaseID, string(c.Kind), "–", "", "", "", yes(c.Read), c.Status + " " + show(c.Reason, 80)})
-		}
-		for i, m := range metrics {
-			row := []string{"", "", m, fmt.Sprintf("%.2f", c.Baseline[m]), fmt.Sprintf("%.2f", c.Scores[m]), fmt.Sprintf("%+.2f", c.Deltas[m]), "", ""}
-			if i == 0 {
-				row[0], row[1], row[6], row[7] = "  "+c.CaseID, string(c.Kind), yes(c.Read), c.Status
-			}
-			rows = append(rows, row)
-		}
-	}
-	_ = a.out.table([]string{"  CASE", "KIND", "METRIC", "STORED", "CANDIDATE", "CHANGE", "READ", "RESULT"}, rows)
 }
 
 func (a *app) rulesSearch() *cobra.Command {
@@ -204,7 +211,7 @@ func (a *app) rulesSearch() *cobra.Command {
 			}
 			return a.list("vise.rule_hit/1", len(hits), func(i int) any { return hits[i] }, "nothing found",
 				append([]string{"SCORE"}, ruleHeader...), func(i int) []string {
-					return append([]string{strconv.FormatFloat(hits[i].Score, 'f', 2, 64)}, ruleRow(hits[i].Rule)...)
+					return append([]string{strconv.FormatFloat(hits[i].Score, 'f', 2, 64)}, ruleRow(hits[i].Rule, "")...)
 				})
 		},
 	}

@@ -41,7 +41,7 @@ func (a *app) sessionsLs() *cobra.Command {
 			defer s.Close()
 			var heads []trace.Session
 			if err := s.View(func(tx *store.Tx) (err error) {
-				heads, err = tx.Sessions(store.Window{Origin: trace.Origin(origin), Limit: limit})
+				heads, err = tx.Sessions(store.Window{Origin: trace.Origin(origin), Own: origin == "", Limit: limit})
 				return err
 			}); err != nil {
 				return err
@@ -66,7 +66,7 @@ func (a *app) sessionsLs() *cobra.Command {
 			return a.out.table([]string{"SESSION", "ORIGIN", "SOURCE", "TURNS", "CALLS", "ERRORS", "LABEL", "TITLE"}, rows)
 		},
 	}
-	c.Flags().StringVar(&origin, "origin", "", "only recorded, live or replay sessions")
+	c.Flags().StringVar(&origin, "origin", "", "only recorded, live or replay sessions (default: all but replays of validations)")
 	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most N sessions (0 = all)")
 	return c
 }

@@ -10,29 +10,34 @@ import (
 func (a *app) validateCmd() *cobra.Command {
 	var untilIdle bool
 	var id string
+	var o validate.Options
 	c := &cobra.Command{
 		Use: "validate", Short: "Let evidence decide the candidates", Args: cobra.NoArgs,
 		Long: "Run one validation round over all candidates: matching failing cases and protected wins are replayed\n" +
-			"through your agent with only that candidate visible, and the change of the scores decides. With\n" +
-			"--until-idle rounds go on until nothing more can be decided. Exit code 4: candidates remain undecided.",
+			"through your agent without and with that candidate, and the difference of the outcomes decides\n" +
+			"(validate.evidence says how). With --until-idle rounds go on until nothing more can be decided. A test\n" +
+			"that is cut off by --budget or by a signal goes on where it was. Exit code 4: candidates remain undecided.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if untilIdle && id != "" {
 				return usagef("validate: --until-idle and --rule exclude each other")
 			}
+			switch {
+			case o.Budget < 0:
+				return usagef("validate: --budget %s: give a positive duration, such as 10m", o.Budget)
+			case o.Profile != "" && o.Profile != evidence.Full && o.Profile != evidence.Quick:
+				return usagef("validate: --profile %q: use full or quick", o.Profile)
+			case id != "":
+				o.Rules = []string{id}
+			}
 			return a.withHarness(ctx, needs{mayAgent: true, narrate: true}, func(h *harness) error {
 				var rounds []validate.Round
 				var err error
-				switch {
-				case id != "":
+				if untilIdle {
+					rounds, err = h.ValidateRounds(ctx, o)
+				} else {
 					var r validate.Round
-					r, err = h.Validate(ctx, id)
-					rounds = append(rounds, r)
-				case untilIdle:
-					rounds, err = h.ValidateUntilIdle(ctx)
-				default:
-					var r validate.Round
-					r, err = h.Validate(ctx)
+					r, err = h.ValidateRound(ctx, o)
 					rounds = append(rounds, r)
 				}
 				if err != nil {
@@ -44,6 +49,9 @@ func (a *app) validateCmd() *cobra.Command {
 	}
 	c.Flags().BoolVar(&untilIdle, "until-idle", false, "run rounds until nothing more can be decided")
 	c.Flags().StringVar(&id, "rule", "", "only this candidate")
+	c.Flags().DurationVar(&o.Budget, "budget", 0, "time for the round, shared out over the candidates (validate.round_budget)")
+	c.Flags().BoolVar(&o.OwnCase, "own-case", false, "accept what the case shows that a rule was written from")
+	c.Flags().StringVar(&o.Profile, "profile", "", "full or quick (validate.profile)")
 	return c
 }
 
@@ -66,14 +74,14 @@ func (a *app) validated(rounds []validate.Round) error {
 			open++
 		}
 		if a.json {
-			if err := a.out.object("vise.verdict/1", v); err != nil {
+			if err := a.out.object("vise.verdict/1", told(v)); err != nil {
 				return err
 			}
 			continue
 		}
 		a.out.printf("")
 		a.out.printf("rule %s", id)
-		a.printVerdict(v)
+		a.printVerdict(v, false)
 	}
 	if len(order) == 0 && !a.json {
 		a.out.printf("no candidates to validate")
