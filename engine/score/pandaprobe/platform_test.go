@@ -2,7 +2,6 @@ package pandaprobe
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,63 +16,53 @@ import (
 
 // answer is one scripted call of the program: what it must be called with, and what it says.
 type answer struct {
-	Argv   string `json:"argv"` // words joined by a blank; a final * matches the rest
-	Out    string `json:"out,omitempty"`
-	Err    string `json:"err,omitempty"`
-	Exit   int    `json:"exit,omitempty"`
-	Sleeps bool   `json:"sleeps,omitempty"`
+	Argv   string // words joined by a blank; * matches anything
+	Out    string
+	Err    string
+	Exit   int
+	Sleeps bool
 }
 
-// TestMain lets the test binary play the program: it answers from the script in the
-// folder that PANDAPROBE_FAKE names, call by call, and notes its argv there.
-func TestMain(m *testing.M) {
-	dir := os.Getenv("PANDAPROBE_FAKE")
-	if dir == "" {
-		os.Exit(m.Run())
-	}
-	raw, err := os.ReadFile(filepath.Join(dir, "script.json"))
-	if err != nil {
-		panic(err)
-	}
-	var script []answer
-	if err := json.Unmarshal(raw, &script); err != nil {
-		panic(err)
-	}
-	log, _ := os.ReadFile(filepath.Join(dir, "log"))
-	n := strings.Count(string(log), "\n")
-	argv := strings.Join(os.Args[1:], " ")
-	if err := os.WriteFile(filepath.Join(dir, "log"), append(log, argv+"\n"...), 0o600); err != nil {
-		panic(err)
-	}
-	if n >= len(script) || script[n].Argv != argv && !(strings.HasSuffix(script[n].Argv, "*") && strings.HasPrefix(argv, strings.TrimSuffix(script[n].Argv, "*"))) {
-		fmt.Fprintln(os.Stderr, "not in the script:", argv)
-		os.Exit(99)
-	}
-	a := script[n]
-	if a.Sleeps {
-		time.Sleep(time.Hour)
-	}
-	fmt.Fprint(os.Stdout, a.Out)
-	fmt.Fprint(os.Stderr, a.Err)
-	os.Exit(a.Exit)
-}
+// program answers from the files that lie beside it, call by call, and notes its argv there.
+const program = `#!/bin/sh
+dir=${0%/*}
+n=0
+test -e "$dir/n" && read n < "$dir/n"
+echo $((n+1)) > "$dir/n"
+echo "$*" >> "$dir/log"
+pattern=
+test -e "$dir/$n.argv" && read -r pattern < "$dir/$n.argv"
+case "$*" in
+$pattern) ;;
+*) echo "not in the script: $*" >&2; exit 99 ;;
+esac
+. "$dir/$n.do"
+`
 
 // scripted makes a platform that answers by a script; calls returns what was called.
 func scripted(t *testing.T, script ...answer) (p *Platform, calls func() []string) {
 	t.Helper()
 	dir := t.TempDir()
-	raw, err := json.Marshal(script)
-	if err != nil {
-		t.Fatal(err)
+	write := func(name, text string, mode os.FileMode) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "script.json"), raw, 0o600); err != nil {
-		t.Fatal(err)
+	for i, a := range script {
+		write(fmt.Sprint(i, ".argv"), a.Argv+"\n", 0o600)
+		write(fmt.Sprint(i, ".out"), a.Out, 0o600)
+		do := fmt.Sprintf("cat %q\n", filepath.Join(dir, fmt.Sprint(i, ".out")))
+		if a.Err != "" {
+			write(fmt.Sprint(i, ".err"), a.Err, 0o600)
+			do += fmt.Sprintf("cat %q >&2\n", filepath.Join(dir, fmt.Sprint(i, ".err")))
+		}
+		if a.Sleeps {
+			do = "sleep 3600\n"
+		}
+		write(fmt.Sprint(i, ".do"), do+fmt.Sprintf("exit %d\n", a.Exit), 0o600)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p = New(Options{Binary: self, Env: []string{"PANDAPROBE_FAKE=" + dir}, Timeout: 20 * time.Second, PollMax: 4, Retries: 3, Backoff: time.Millisecond, List: 2, Health: true})
+	write("pandaprobe", program, 0o700)
+	p = New(Options{Binary: filepath.Join(dir, "pandaprobe"), Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: 20 * time.Second, PollMax: 4, Retries: 3, Backoff: time.Millisecond, List: 2, Health: true})
 	return p, func() []string {
 		log, _ := os.ReadFile(filepath.Join(dir, "log"))
 		return strings.Split(strings.TrimSpace(string(log)), "\n")
