@@ -56,7 +56,7 @@ import (
 //	V  rule, time, verdict                index: verdicts by rule
 //	M  test                               paired test
 //	A  rule, time, test                   index: paired tests by rule
-//	f  test, number u32                   pair of a paired test
+//	L  test, number u32                   pair of a paired test
 //	Y  bank, case, number u32             control run that candidates share
 //	h  pid u32, start u64                 process record
 //	z  run                                patch run
@@ -106,7 +106,7 @@ const (
 	kindVerdictRule  = 'V'
 	kindTest         = 'M'
 	kindTestRule     = 'A'
-	kindPair         = 'f'
+	kindPair         = 'L'
 	kindControl      = 'Y'
 	kindProcess      = 'h'
 	kindPatchRun     = 'z'
