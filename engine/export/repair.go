@@ -37,7 +37,7 @@ func (x *Exporter) repairTrace(tx *store.Tx, s subject) ([]byte, error) {
 		return nil, nil // it ended before its first question
 	}
 	session := ep.RepairSession()
-	b := x.builder(fmt.Sprintf("%s attempt %d", session, s.attempt))
+	b := newBuilder(x.o.Redactor, fmt.Sprintf("%s attempt %d", session, s.attempt))
 	root := b.span("", "harness", nil, trace.CHAIN, start, end)
 	b.label(root, "gen_ai.conversation.id", session)
 	b.label(root, "session.id", session)

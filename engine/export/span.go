@@ -28,20 +28,23 @@ type builder struct {
 	name  string // of the trace, what its ids are made of
 	id    []byte
 	spans []*otlp.Span
-	room  int // bytes of text that may still come
-	cut   int // texts left out or cut
-	left  int // spans left out
+	// Bounds: of one text in code points, of spans, and of the bytes of text that
+	// may still come.
+	maxText, maxSpans, room int
+
+	cut  int // texts left out or cut
+	left int // spans left out
 }
 
-func (x *Exporter) builder(name string) *builder {
+func newBuilder(red *guard.Redactor, name string) *builder {
 	sum := sha256.Sum256([]byte("vise trace " + name))
-	return &builder{red: x.o.Redactor, name: name, id: sum[:16], room: maxTotal}
+	return &builder{red: red, name: name, id: sum[:16], maxText: maxText, maxSpans: maxSpans, room: maxTotal}
 }
 
 // span adds a span and returns it; nil when the trace is full. Times that are not
 // known are those of the parent.
 func (b *builder) span(key, name string, parent *otlp.Span, kind trace.Kind, start, end time.Time) *otlp.Span {
-	if len(b.spans) >= maxSpans {
+	if len(b.spans) >= b.maxSpans {
 		b.left++
 		return nil
 	}
@@ -89,7 +92,7 @@ func (b *builder) content(s *otlp.Span, key, text string) {
 // text is a text as it may leave: masked, bounded, valid UTF-8.
 func (b *builder) text(text string) string {
 	text, _ = b.red.Payload(text)
-	if head := guard.Head(text, maxText); len(head) < len(text) {
+	if head := guard.Head(text, b.maxText); len(head) < len(text) {
 		text = head + "…"
 		b.cut++
 	}
@@ -111,6 +114,9 @@ func (b *builder) usage(s *otlp.Span, u trace.Usage) {
 	if u.Cached > 0 {
 		b.number(s, "gen_ai.usage.cache_read.input_tokens", u.Cached)
 	}
+	if u.Reasoning > 0 {
+		b.number(s, "gen_ai.usage.reasoning.output_tokens", u.Reasoning)
+	}
 	if u.CostUSD != nil {
 		s.Attributes = append(s.Attributes, double("vise.cost_usd", *u.CostUSD))
 	}
@@ -131,12 +137,17 @@ func (b *builder) encode(service, version string) ([]byte, error) {
 		b.number(b.spans[0], "vise.texts_cut", int64(b.cut))
 		b.number(b.spans[0], "vise.spans_left_out", int64(b.left))
 	}
-	return proto.Marshal(&otlp.TracesData{ResourceSpans: []*otlp.ResourceSpans{{
+	return proto.Marshal(b.data(service, version))
+}
+
+// data is the trace as a request.
+func (b *builder) data(service, version string) *otlp.TracesData {
+	return &otlp.TracesData{ResourceSpans: []*otlp.ResourceSpans{{
 		Resource: &resource.Resource{Attributes: []*common.KeyValue{attribute("service.name", service), attribute("service.version", version)}},
 		ScopeSpans: []*otlp.ScopeSpans{{
 			Scope: &common.InstrumentationScope{Name: "vise", Version: version}, Spans: b.spans,
 		}},
-	}}})
+	}}}
 }
 
 func attribute(key, value string) *common.KeyValue {

@@ -24,7 +24,16 @@ func (x *Exporter) turnTrace(tx *store.Tx, head trace.Session, index int) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	b := x.builder(cmp.Or(t.TraceID, head.ID))
+	b := newBuilder(x.o.Redactor, traceName(head, t))
+	b.turn(head, t, report)
+	return b.encode("vise-agent", x.o.Version)
+}
+
+// traceName is what the ids of a turn's trace are made of.
+func traceName(head trace.Session, t trace.Turn) string { return cmp.Or(t.TraceID, head.ID) }
+
+// turn adds the spans of a turn.
+func (b *builder) turn(head trace.Session, t trace.Turn, report score.Report) {
 	start, end := turnTimes(head, t)
 	root := b.span("", strings.TrimSpace("invoke_agent "+head.Agent), nil, trace.AGENT, start, end)
 	b.label(root, "gen_ai.operation.name", "invoke_agent")
@@ -51,7 +60,6 @@ func (x *Exporter) turnTrace(tx *store.Tx, head trace.Session, index int) ([]byt
 			made[s.ID] = span
 		}
 	}
-	return b.encode("vise-agent", x.o.Version)
 }
 
 // turnTimes are the bounds of a turn as far as anything tells of them.

@@ -3,6 +3,7 @@ package format_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"vise/engine/trace"
 	"vise/replay/format"
 	"vise/replay/format/native"
+	"vise/replay/format/openai"
 )
 
 // export writes sessions in the native format and reads them again.
@@ -161,4 +163,66 @@ func TestNativeRoundTripProperty(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a chat can hold comes back from an export as chat messages: inputs, answers,
+// calls with their arguments and results.
+func TestOpenAIRoundTrip(t *testing.T) {
+	for _, file := range []string{"claude-code/desk.jsonl", "codex/rollout.jsonl", "openai/chat.json", "tau/tau2.json", "swe-agent/mini.traj.json", "inspect/log.json"} {
+		first, _, err := read(t, sessions(file), format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		w := openai.NewWriter(&b)
+		for _, s := range first.sessions {
+			err := w.Session(s)
+			for _, turn := range first.turns[s.ID] {
+				if err == nil {
+					err = w.Turn(turn)
+				}
+			}
+			if err == nil {
+				err = w.End()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "out.jsonl")
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		second, sum, err := read(t, path, format.Options{})
+		if err != nil || sum.Format != "openai-chat" || sum.Sessions != len(first.sessions) {
+			t.Fatalf("%s: %+v, %v", file, sum, err)
+		}
+		for i := range first.sessions {
+			if d := cmp.Diff(talk(first, i), talk(second, i)); d != "" {
+				t.Errorf("%s, session %d (-want +got):\n%s", file, i, d)
+			}
+		}
+	}
+}
+
+// talk is what a chat holds of a session.
+func talk(c *collector, i int) (lines []string) {
+	for _, turn := range c.turns[c.sessions[i].ID] {
+		if turn.Input != "" {
+			lines = append(lines, "user "+turn.Input)
+		}
+		for _, s := range turn.Spans {
+			switch s.Kind {
+			case trace.LLM:
+				lines = append(lines, "step "+s.Output)
+			case trace.TOOL:
+				out := s.Output
+				if out == "" && !s.Pending {
+					out = s.Error
+				}
+				lines = append(lines, fmt.Sprintf("call %s %s %s pending=%t", s.Name, s.Input, out, s.Pending))
+			}
+		}
+	}
+	return lines
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -13,7 +11,6 @@ import (
 
 	"vise/engine/score"
 	"vise/engine/trace"
-	"vise/replay/format/native"
 	"vise/store"
 )
 
@@ -238,52 +235,6 @@ func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
 	for _, why := range reasons {
 		a.out.printf("           %s", show(why, 140))
 	}
-}
-
-func (a *app) sessionsExport() *cobra.Command {
-	var file string
-	c := &cobra.Command{
-		Use: "export SESSION", Short: "Write a session in vise's own format (JSON Lines)", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			s, head, err := a.openSession(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			to := a.out.w
-			if file != "" && file != "-" {
-				// Written beside its place and moved there, so that a failed export leaves no half file.
-				tmp, err := os.CreateTemp(filepath.Dir(a.path(file)), ".vise-export-*")
-				if err != nil {
-					return fmt.Errorf("export %s: %w", head.ID, err)
-				}
-				defer func() {
-					if cerr := tmp.Close(); err == nil {
-						err = cerr
-					}
-					if err == nil {
-						err = os.Rename(tmp.Name(), a.path(file))
-					}
-					if err != nil {
-						os.Remove(tmp.Name())
-					}
-				}()
-				to = tmp
-			}
-			w := native.NewWriter(to)
-			if err := w.Session(head); err != nil {
-				return fmt.Errorf("export %s: %w", head.ID, err)
-			}
-			return eachTurn(s, head.ID, func(t trace.Turn, _ *score.Report) error {
-				if err := w.Turn(t); err != nil {
-					return fmt.Errorf("export %s: turn %d: %w", head.ID, t.Index, err)
-				}
-				return nil
-			})
-		},
-	}
-	c.Flags().StringVarP(&file, "output", "o", "", "file to write (default: standard output)")
-	return c
 }
 
 func (a *app) sessionsRm() *cobra.Command {

@@ -131,6 +131,9 @@ func (c *collector) hand(first *collected) error {
 				}
 				out.Attrs["parent_elsewhere"], out.Parent = recording.Cut(out.Parent, 80), ""
 			}
+			if turn.StopReason == "" {
+				turn.StopReason = recording.Cut(s.attrs.text("vise.stop_reason"), 80)
+			}
 			turn.Spans = append(turn.Spans, out)
 			if out.Kind == trace.LLM {
 				turn.Usage = turn.Usage.Add(out.Usage)
@@ -176,29 +179,27 @@ func (t *collected) sort(asIs bool) {
 	if asIs {
 		return
 	}
-	depth := map[*span]int{}
-	var of func(s *span, n int) int
-	of = func(s *span, n int) int {
-		if d, ok := depth[s]; ok {
-			return d
-		}
-		d := 0
-		if p, ok := t.known[s.parent]; ok && s.parent != "" && n < 1000 {
-			depth[s] = 0 // a circle ends here
-			d = 1 + of(t.spans[p], n+1)
-		}
-		depth[s] = d
-		return d
-	}
+	slices.SortStableFunc(t.spans, func(a, b *span) int { return a.start.Compare(b.start) })
+	byID := make(map[string]*span, len(t.spans))
 	for _, s := range t.spans {
-		of(s, 0)
+		byID[s.id] = s
 	}
-	slices.SortStableFunc(t.spans, func(a, b *span) int {
-		if n := a.start.Compare(b.start); n != 0 {
-			return n
+	out := make([]*span, 0, len(t.spans))
+	done := map[*span]bool{}
+	for _, s := range t.spans {
+		// Where the clock does not tell, what a span hangs under comes first.
+		var above []*span
+		for p := s; p != nil && !done[p] && p.start.Equal(s.start); p = byID[p.parent] {
+			done[p] = true
+			above = append(above, p)
+			if p.parent == "" {
+				break
+			}
 		}
-		return cmp.Compare(depth[a], depth[b])
-	})
+		slices.Reverse(above)
+		out = append(out, above...)
+	}
+	t.spans = out
 	for i, s := range t.spans {
 		t.known[s.id] = i
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"vise/engine/trace"
+	"vise/replay/format/chat"
 	"vise/replay/format/recording"
 )
 
@@ -79,6 +80,7 @@ func (s *span) interpret(rec *recording.Recorder) trace.Span {
 			out.Name = model
 		}
 		out.Output, out.Thought = s.answer()
+		out.Thought = chat.Join(out.Thought, s.attrs.text("vise.reasoning"))
 		out.Usage = s.usage()
 		if n := len(s.prompt()); n > 0 {
 			out.Attrs["prompt_messages"] = n
@@ -103,7 +105,9 @@ func (s *span) interpret(rec *recording.Recorder) trace.Span {
 		}
 		out.Output, out.Thought = s.answer()
 	}
-	if s.failed {
+	if out.Kind == trace.TOOL && s.attrs.text("error.type") == unanswered {
+		out.Pending = true
+	} else if s.failed {
 		out.Error = rec.ErrorLine(s.complaint(), "the span ended with an error")
 	}
 	for _, e := range s.events {
@@ -120,6 +124,9 @@ func (s *span) interpret(rec *recording.Recorder) trace.Span {
 	}
 	return out
 }
+
+// unanswered is the error type of a call in our own exports that never got a result.
+const unanswered = "no_answer"
 
 // complaint is what the recording says of a failure.
 func (s *span) complaint() string {
@@ -144,7 +151,7 @@ func (s *span) usage() trace.Usage {
 		Output:    a.number("gen_ai.usage.output_tokens", "llm.token_count.completion", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens"),
 		Cached:    a.number("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens", "llm.token_count.prompt_details.cache_read"),
 		Reasoning: a.number("gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens", "llm.token_count.completion_details.reasoning"),
-		CostUSD:   a.cost("gen_ai.usage.cost", "llm.cost.total", "operation.cost"),
+		CostUSD:   a.cost("gen_ai.usage.cost", "llm.cost.total", "operation.cost", "vise.cost_usd"),
 	}
 }
 

@@ -189,7 +189,7 @@ func payload(key string) bool {
 	case "input.value", "output.value", "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions",
 		"gen_ai.tool.call.arguments", "gen_ai.tool.call.result", "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response",
 		"gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response", "traceloop.entity.input", "traceloop.entity.output",
-		"input.mime_type", "output.mime_type", "openinference.span.kind", "gen_ai.operation.name", "tool.parameters":
+		"input.mime_type", "output.mime_type", "openinference.span.kind", "gen_ai.operation.name", "tool.parameters", "vise.reasoning", "vise.stop_reason", "vise.cost_usd":
 		return true
 	}
 	for _, p := range []string{"llm.input_messages.", "llm.output_messages.", "llm.tools.", "gen_ai.prompt.", "gen_ai.completion.", "llm.token_count.", "gen_ai.usage."} {
