@@ -135,7 +135,7 @@ func (h *Harness) observeHoldback(tx *store.Tx, s trace.Session) error {
 			continue // nothing was scored: no information
 		}
 		scale := evidence.DefaultScale
-		if x, found := m.Reading(metric); found && x.Agent != nil && m.EvaluatedBy == h.by {
+		if x, found := m.Reading(metric); found && x.Agent != nil && m.EvaluatedBy == h.identity() {
 			scale = evidence.Scale(x.Agent.SD, x.Agent.Enough())
 		}
 		hb = hb.Observe(slices.Contains(s.RulesHidden, hb.RuleID), evidence.Live{SessionID: s.ID, Of: s.ReplayOf, Value: value}, scale)

@@ -36,7 +36,7 @@ func (h *Harness) MeasureNoise(ctx context.Context, o NoiseOptions) (evidence.Me
 	if o.Runs > 0 && h.replayer == nil {
 		return fail(ErrNoAgent)
 	}
-	m := evidence.Measured{EvaluatedBy: h.by, Repeats: o.Repeats, Runs: o.Runs}
+	m := evidence.Measured{EvaluatedBy: h.identity(), Repeats: o.Repeats, Runs: o.Runs}
 	turns, idle, n, err := h.evaluateAgain(ctx, o)
 	if err != nil {
 		return fail(err)
@@ -233,7 +233,7 @@ func (h *Harness) gateNoise() (map[string]float64, error) {
 	}); err != nil {
 		return nil, fmt.Errorf("read the measured noise: %w", err)
 	}
-	if m.EvaluatedBy != h.by {
+	if m.EvaluatedBy != h.identity() {
 		m = evidence.Measured{}
 	}
 	if h.cfg.Evaluate.By == "local" && len(m.Readings) == 0 {

@@ -115,3 +115,18 @@ func TestAVerdictThatWasCutOffIsAskedForAgain(t *testing.T) {
 		t.Errorf("after the restart: %+v", r)
 	}
 }
+
+// TestNoiseIsMeasuredOfTheWholeIdentity: what is measured with a verifier is found
+// again by those who decide with it, and not by those without.
+func TestNoiseIsMeasuredOfTheWholeIdentity(t *testing.T) {
+	p := open(t, verified(t, "echo 1"))
+	p.begin("s", trace.Live)
+	p.end(good("s", 0))
+	m, err := p.MeasureNoise(t.Context(), engine.NoiseOptions{Turns: 2, Repeats: 2})
+	if err != nil || !strings.HasPrefix(m.EvaluatedBy, "local/1; verifier/1 ") {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	if r, ok := m.Reading(score.OutcomeCorrect); !ok || r.Evaluator == nil || r.Evaluator.N == 0 {
+		t.Errorf("outcome: %+v", r)
+	}
+}
