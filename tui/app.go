@@ -82,6 +82,7 @@ type toast struct {
 	text string
 	role style.Role
 	id   int
+	kept bool // a linear workbench has told it
 }
 
 // messages of the app itself
@@ -115,6 +116,10 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
 	a.look.light = lightBackground(cfg.env("COLORFGBG"))
 	a.look.options.NoColor, a.look.options.ASCII = cfg.noColor(), cfg.ascii()
+	if cfg.linear() {
+		a.look.options = style.Options{NoColor: true, ASCII: true, Words: true}
+		a.still, a.tabs94, a.noStatus = true, false, true
+	}
 	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Now: cfg.Now, NoAgent: cfg.Replay == nil,
 		Scope: &Scope{Session: cfg.Session, Turn: NoTurn}}
 	a.last = *a.ctx.Scope
@@ -133,6 +138,12 @@ func newPanes() []Pane {
 
 // Init asks the terminal what it is and the panes to read.
 func (a *App) Init() tea.Cmd {
+	if a.cfg.linear() {
+		if !a.ready() {
+			return nil
+		}
+		return tea.Batch(a.apply(Change{Reload: true, Scope: true, Old: *a.ctx.Scope, Style: true}), a.begin())
+	}
 	cmds := []tea.Cmd{tea.RequestBackgroundColor, tea.Raw(ansi.SetModeLightDark)}
 	if a.look.follows() && !a.look.options.NoColor {
 		a.look.waits = true

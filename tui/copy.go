@@ -51,6 +51,9 @@ func (a *App) clip(text string) tea.Cmd {
 	case len(text) > maxClip:
 		return a.say(style.Warn, "too much for the clipboard: "+thousands(len(text))+" bytes, at most "+thousands(maxClip)+"; Y copies the command that prints it")
 	}
+	if a.cfg.linear() {
+		return a.say(style.Text, text)
+	}
 	cmds := []tea.Cmd{a.osc52(text)}
 	argv := clipboardProgram(a.cfg.env, exec.LookPath)
 	if argv == nil {

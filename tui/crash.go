@@ -39,6 +39,10 @@ func (r *runner) crash(cause any, stack []byte) {
 		r.crashed = &Crash{Cause: cause, Stack: stack}
 	}
 	r.mu.Unlock()
+	if r.lines != nil {
+		r.end()
+		return
+	}
 	r.program.Kill()
 }
 

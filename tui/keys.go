@@ -145,6 +145,10 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 	case action.FocusPrev:
 		return a.cycle(-1)
 	case action.Search:
+		if arg != "" {
+			a.search = &searchBar{input: newInput(arg), pane: a.focus}
+			return a.find()
+		}
 		return a.openSearch()
 	case action.Copy, action.CopyCommand, action.CopyLink:
 		return a.copy(id)

@@ -136,7 +136,7 @@ func (l Link) Find(tx *store.Tx) (ok bool, err error) {
 func (a *App) link() (l Link, ok bool) {
 	s := a.ctx.Scope
 	switch {
-	case a.view == repairView && s.Episode != "":
+	case a.view == repairView && a.focus != PaneRules && s.Episode != "":
 		l = Link{Kind: "episode", ID: s.Episode, Step: s.Step, Turn: NoTurn}
 	case (a.view == evidenceView || a.focus == PaneRules) && s.Rule != "":
 		l = Link{Kind: "rule", ID: s.Rule, Turn: NoTurn}

@@ -8,7 +8,7 @@ import (
 // split is how the pane is divided: the size of the list and that of the detail.
 func (p *tracePane) split() (listW, listH, detailW, detailH int, beside bool) {
 	switch {
-	case p.w >= 90 && !p.data.both:
+	case p.w >= 90 && !p.data.both && !(p.ctx != nil && p.st().Options().Words):
 		listW = p.w * 55 / 100
 		return listW, p.h, p.w - listW - 1, p.h, true
 	case p.h >= 13:

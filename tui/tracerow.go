@@ -37,17 +37,17 @@ func (p *tracePane) spanRow(st *style.Style, it traceRow, w int, on bool) string
 	}
 	const took_ = 9
 	bar := 0
-	if p.length > 0 && w >= 70 {
+	if p.length > 0 && w >= 70 && !st.Options().Words {
 		bar = 12
 	}
-	tail := took_ + 3
+	mark, markRole := outcome(st, s.Span)
+	tail := took_ + 2 + st.Width(mark)
 	if bar > 0 {
 		tail += bar + 1
 	}
 	kind, role := kindOf(s.Span)
 	r.Cell(role, kind, 6)
 	p.what(r, s.Span, p.match(it), max(0, r.Left()-tail))
-	mark, markRole := outcome(st, s.Span)
 	r.Space(1).Put(markRole, mark).Space(1).Right(style.Dim, took(s.Span), took_)
 	if bar > 0 {
 		r.Space(1)
@@ -103,7 +103,7 @@ func (p *tracePane) pairRow(st *style.Style, it traceRow, w int, on bool) string
 		mark, role = "-", style.Removed
 	case !it.pair.same:
 		mark, role = "≠", style.Warn
-		if g.Ellipsis == style.ASCII.Ellipsis {
+		if st.Options().ASCII {
 			mark = "!"
 		}
 	}

@@ -56,6 +56,9 @@ type Config struct {
 	// NoMotion: nothing on the screen moves by itself. NoNotify: no notifications while
 	// the terminal is not in front. NoStatus: no progress and status for the terminal's tab.
 	NoMotion, NoNotify, NoStatus bool
+	// Linear writes plain lines that only grow, and reads commands line by line: for screen
+	// readers. Without it that happens where TERM is dumb.
+	Linear bool
 	// ReportDir gets the reports of crashes; "" = the folder for temporary files.
 	ReportDir string
 	// Env is the environment of the invocation.
@@ -94,7 +97,7 @@ func IsTerminal(in io.Reader, out io.Writer) bool {
 // Errors: ErrNoTerminal when In or Out is none; the context's cause when it ended
 // first; a *Crash after a panic.
 func Run(ctx context.Context, cfg Config) error {
-	if !IsTerminal(cfg.In, cfg.Out) {
+	if !cfg.linear() && !IsTerminal(cfg.In, cfg.Out) {
 		return ErrNoTerminal
 	}
 	if cfg.Now == nil {
@@ -111,9 +114,6 @@ func Run(ctx context.Context, cfg Config) error {
 	if len(cfg.themes) == 0 {
 		return fmt.Errorf("workbench: %w", themeErr)
 	}
-	if cfg.env("TERM") == "dumb" {
-		return fmt.Errorf("workbench: TERM=dumb cannot draw a screen; without one use: vise replay, vise validate, vise journal (vise --help): %w", ErrNoTerminal)
-	}
 
 	keys, err := action.Default().Bind(cfg.Keys)
 	if err != nil {
@@ -123,6 +123,9 @@ func Run(ctx context.Context, cfg Config) error {
 	pctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r := &runner{cfg: cfg}
+	if cfg.linear() {
+		r.lines = &linear{out: cfg.Out, msgs: make(chan tea.Msg), ctx: pctx, crash: r.crash}
+	}
 	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
 	if cfg.Store != nil {
 		if cfg.place, cfg.placed, err = ReadPlace(cfg.Store); err != nil {
@@ -138,7 +141,11 @@ func Run(ctx context.Context, cfg Config) error {
 		cfg.made(app)
 	}
 	wheel := &wheelFilter{send: r.send}
-	r.program = tea.NewProgram(watched{app, r.crash}, r.options(ctx, wheel)...)
+	if r.lines == nil {
+		r.program = tea.NewProgram(watched{app, r.crash}, r.options(ctx, wheel)...)
+	} else {
+		r.lines.app, r.end = app, stop
+	}
 
 	var work sync.WaitGroup
 	if cfg.Bus != nil {
@@ -157,14 +164,20 @@ func Run(ctx context.Context, cfg Config) error {
 		}
 		watchThemes(pctx, cfg.ThemeDir, func(list []*themes.Theme, err error) { r.send(themesMsg{list, err}) })
 	})
-	_, err = r.program.Run()
+	if r.lines == nil {
+		_, err = r.program.Run()
+	} else {
+		err = r.lines.run(pctx, cfg.In)
+	}
 	stop()
 	wheel.stop()
 	conductor.Close()
 	work.Wait()
 	// Mode 2031 is ours; the library does not know that we set it.
-	fmt.Fprint(cfg.Out, ansi.ResetModeLightDark)
-	if app.ran { // the status outlives a program that does not take it back
+	if r.lines == nil {
+		fmt.Fprint(cfg.Out, ansi.ResetModeLightDark)
+	}
+	if app.ran && r.lines == nil { // the status outlives a program that does not take it back
 		fmt.Fprint(cfg.Out, ansi.ClearProgramStatus)
 	}
 	err = r.ended(context.Cause(ctx), err, app)
@@ -183,11 +196,19 @@ func Run(ctx context.Context, cfg Config) error {
 type runner struct {
 	cfg     Config
 	program *tea.Program
+	lines   *linear // instead of program
+	end     func()  // ends it
 	mu      sync.Mutex
 	crashed *Crash
 }
 
-func (r *runner) send(m tea.Msg) { r.program.Send(m) }
+func (r *runner) send(m tea.Msg) {
+	if r.lines != nil {
+		r.lines.send(m)
+		return
+	}
+	r.program.Send(m)
+}
 
 // frames per second; links that are slow or redraw twice get half.
 const (
@@ -227,6 +248,9 @@ func (c Config) env(name string) string {
 
 // noColor: NO_COLOR with any value that is not empty (no-color.org).
 func (c Config) noColor() bool { return c.env("NO_COLOR") != "" }
+
+// linear: the person wants lines, or the terminal can do nothing else.
+func (c Config) linear() bool { return c.Linear || c.env("TERM") == "dumb" }
 
 // ascii: the locale cannot show more, or the person says so (VISE_ASCII).
 func (c Config) ascii() bool {

@@ -159,7 +159,7 @@ var settings = []setting{
 	{"ui.fps", "", whole(func(c *Config) *int { return &c.UI.FPS }, 1, 240), ""},
 	{"ui.motion", "", truth(func(c *Config) *bool { return &c.UI.Motion }), "false: nothing moves by itself, [busy] instead of a running clock; VISE_MOTION=0 does the same"},
 	{"ui.mouse", "", truth(func(c *Config) *bool { return &c.UI.Mouse }), ""},
-	{"ui.linear", "", truth(func(c *Config) *bool { return &c.UI.Linear }), "plain lines for screen readers"},
+	{"ui.linear", "", truth(func(c *Config) *bool { return &c.UI.Linear }), "the workbench as plain lines, for screen readers: vise --linear"},
 	{"ui.notify", "", truth(func(c *Config) *bool { return &c.UI.Notify }), "tell of notices, verdicts and stops while the terminal is not in front"},
 	{"ui.status", "", truth(func(c *Config) *bool { return &c.UI.Status }), "progress and state in the terminal's tab (OSC 9;4 and OSC 7501)"},
 }

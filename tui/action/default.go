@@ -61,7 +61,7 @@ var defaults = []Action{
 	{ID: Mouse, Title: "leave the mouse to the terminal, or take it back", Group: "view", Scope: Global, Keys: []string{"M"}},
 	{ID: Redraw, Title: "redraw the screen", Group: "view", Scope: Global, Keys: []string{"ctrl+l"}},
 
-	{ID: Search, Title: "search in this pane", Short: "search", Group: "find", Scope: Global, Keys: []string{"/"}, Rank: 14},
+	{ID: Search, Title: "search in this pane", Short: "search", Group: "find", Scope: Global, Keys: []string{"/"}, Arg: "text", Rank: 14},
 	{ID: Filter, Title: "filter this pane", Short: "filter", Group: "find", Scope: Global, Keys: []string{"f"}, Arg: "expression", Rank: 15},
 	{ID: KeepFilter, Title: "keep this filter under a name", Group: "find", Scope: Global, Keys: []string{"F"}, Arg: "name"},
 	{ID: Turn, Title: "go to a turn", Group: "find", Scope: Global, Keys: []string{"#"}, Arg: "number"},

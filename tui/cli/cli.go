@@ -32,6 +32,7 @@ type app struct {
 	config   string
 	json     bool
 	noColor  bool
+	linear   bool
 	logLevel string
 }
 
@@ -113,6 +114,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.config, "config", "", "configuration file instead of the project's vise.toml")
 	f.BoolVar(&a.json, "json", false, "JSON on standard output: one object a line")
 	f.BoolVar(&a.noColor, "no-color", false, "no colours")
+	f.BoolVar(&a.linear, "linear", false, "the workbench as plain lines, for screen readers and pipes")
 	f.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error, on standard error")
 	var at opening
 	root.Flags().StringVar(&at.session, "session", "", "begin the workbench at this session")

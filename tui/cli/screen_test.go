@@ -301,3 +301,15 @@ func TestWorkbenchResumes(t *testing.T) {
 		t.Errorf("exit %d", code)
 	}
 }
+
+// A terminal that cannot draw gets the lines, and nothing that moves a cursor.
+func TestWorkbenchDumb(t *testing.T) {
+	d, _ := terminal(t, 100, 40, []string{"TERM=dumb"}, "demo")
+	d.Wait("as plain lines").Wait("selected: torn-blanket").Press("trace", "enter").Wait("Pane Trace torn-blanket/2").Press("q", "enter")
+	if code := d.Exit(); code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	if strings.Contains(d.Raw(), "\x1b") {
+		t.Errorf("escape sequences were sent: %q", d.Raw())
+	}
+}

@@ -22,8 +22,8 @@ import (
 // needsTerminal refuses to draw where there is no terminal and names the form
 // that needs none.
 func (a *app) needsTerminal(what, headless string) error {
-	if tui.IsTerminal(a.in, a.out.w) {
-		return nil
+	if a.linear || tui.IsTerminal(a.in, a.out.w) {
+		return nil // lines need no screen
 	}
 	return usagef("%s needs a terminal for its screen; without one use: %s", what, headless)
 }
@@ -119,7 +119,7 @@ func (a *app) screen(name string, cfg *config.Config) tui.Config {
 		env = append(env[:len(env):len(env)], "NO_COLOR=1")
 	}
 	s := tui.Config{Project: name, AutoValidate: cfg.Validate.AutoIn(false) && cfg.Validate.Enabled && !cfg.Evaluate.ObserveOnly, Theme: cfg.UI.Theme, Keys: cfg.UI.Keys, FPS: cfg.UI.FPS, NoMouse: !cfg.UI.Mouse,
-		NoMotion: !cfg.UI.Motion, NoNotify: !cfg.UI.Notify, NoStatus: !cfg.UI.Status,
+		Linear: cfg.UI.Linear || a.linear, NoMotion: !cfg.UI.Motion, NoNotify: !cfg.UI.Notify, NoStatus: !cfg.UI.Status,
 		Env: env, In: a.in, Out: a.out.w, Err: a.errw}
 	if user := config.UserFile(a.env); user != "" {
 		s.ThemeDir = filepath.Join(filepath.Dir(user), "themes")

@@ -63,6 +63,18 @@ var ASCII = Glyphs{
 	Tree: [3]string{"|-", "`-", "| "},
 }
 
+// Words are for people who listen: every mark is a word, and there are no lines.
+var Words = Glyphs{
+	Ellipsis: "...", Dot: "-", Pointer: ">", Pass: "ok", Fail: "failed", Neutral: "none", Busy: "[busy]", Held: "waiting", Alert: "alert",
+	Stall: "stall", Regress: "regressed", Fired: "notice", Up: "better", Down: "worse", Open: "unfolded", Shut: "folded", Arrow: "to", Again: "run",
+	Active: "-", Trial: "-", Retired: "-", // the word of the state is beside them
+	BarFull: "", BarEmpty: "", BarEnds: [2]string{" ", " "},
+	Sparks: []string{"1", "2", "3", "4", "5", "6", "7", "8"},
+	Box: Box{H: " ", V: " ", TopLeft: " ", TopRight: " ", BottomLeft: " ", BottomRight: " ",
+		TeeLeft: " ", TeeRight: " ", TeeDown: " ", Thumb: " "},
+	Tree: [3]string{"  ", "  ", "  "},
+}
+
 // Sparkline draws values of [0,1], one cell each; nil is a gap.
 func (g Glyphs) Sparkline(values []*float64) string {
 	var b []byte

@@ -69,6 +69,8 @@ type Options struct {
 	NoColor bool
 	// ASCII uses no character outside ASCII for marks and lines.
 	ASCII bool
+	// Words uses words for marks and no lines at all.
+	Words bool
 	// Graphemes: the terminal reported mode 2027, so that widths are those of
 	// grapheme clusters; else those of wcwidth.
 	Graphemes bool
@@ -101,7 +103,10 @@ func slot(ground Role) int {
 // New precomputes a style.
 func New(t *themes.Theme, o Options) *Style {
 	s := &Style{theme: t, o: o, Glyphs: Unicode}
-	if o.ASCII {
+	switch {
+	case o.Words:
+		s.Glyphs = Words
+	case o.ASCII:
 		s.Glyphs = ASCII
 	}
 	for r := range themes.RoleCount {

@@ -1,0 +1,406 @@
+package tui
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"vise/engine/guard"
+	"vise/tui/action"
+	"vise/tui/style"
+)
+
+// linear is the workbench as text that only grows: for screen readers, for terminals
+// that cannot draw, and for pipes. The panes are those of the screen, one at a time;
+// a line of input is a command, the number of a row, or the name of a pane.
+type linear struct {
+	app  *App
+	out  io.Writer
+	msgs chan tea.Msg
+	ctx  context.Context
+	// crash is told of a panic.
+	crash func(cause any, stack []byte)
+	work  sync.WaitGroup
+
+	state string // the last status that was told
+	said  int    // the toast that was told
+	rows  []int  // rows of the pane by their number
+}
+
+// size of the panes in a linear workbench, in cells.
+const (
+	linearW = 140
+	linearH = 64
+)
+
+const (
+	// linearRest is how long nothing must come before a pane counts as up to date,
+	// linearPatience how long that is waited for.
+	linearRest     = 80 * time.Millisecond
+	linearPatience = 3 * time.Second
+)
+
+// run reads commands until the input ends, the person quits or the context ends.
+func (l *linear) run(ctx context.Context, in io.Reader) error {
+	defer func() {
+		if p := recover(); p != nil {
+			l.crash(p, debug.Stack())
+		}
+	}()
+	lines := make(chan string)
+	// The reader ends with the input; a read that never returns ends with the process.
+	go func() {
+		defer close(lines)
+		s := bufio.NewScanner(in)
+		s.Buffer(nil, 64<<10)
+		for s.Scan() {
+			select {
+			case lines <- s.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	l.do(l.app.Init())
+	l.update(tea.WindowSizeMsg{Width: linearW, Height: linearH})
+	l.tell("vise, project %s, as plain lines. Type ? for the commands, the number of a row to select it, or the name of a pane.", guard.Line(l.app.cfg.Project, 60))
+	l.settle(linearPatience)
+	l.pane()
+	for {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case m := <-l.msgs:
+			if l.update(m) {
+				return nil
+			}
+			l.news()
+		case line, ok := <-lines:
+			if !ok || l.command(strings.TrimSpace(line)) {
+				return nil
+			}
+		}
+	}
+}
+
+// send delivers a message; it is the send of the feed and the conductor.
+func (l *linear) send(m tea.Msg) {
+	select {
+	case l.msgs <- m:
+	case <-l.ctx.Done():
+	}
+}
+
+// do runs a command beside the loop and what it brings.
+func (l *linear) do(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	l.work.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				l.crash(p, debug.Stack())
+			}
+		}()
+		switch m := cmd().(type) {
+		case nil:
+		case tea.BatchMsg:
+			for _, c := range m {
+				l.do(c)
+			}
+		default:
+			l.send(m)
+		}
+	})
+}
+
+// update hands a message to the app; true when it ends the program.
+func (l *linear) update(m tea.Msg) bool {
+	switch m.(type) {
+	case tea.QuitMsg:
+		return true
+	case tea.RawMsg:
+		return false // there is no screen to send it to
+	}
+	a := l.app
+	a.zoom = true // one pane at a time
+	_, cmd := a.Update(m)
+	l.do(cmd)
+	if !a.zoom { // it has gone to another view
+		a.zoom = true
+		a.arrange()
+	}
+	return false
+}
+
+// settle takes messages until none has come for a moment.
+func (l *linear) settle(patience time.Duration) (quit bool) {
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	for {
+		rest := time.NewTimer(linearRest)
+		select {
+		case m := <-l.msgs:
+			rest.Stop()
+			if l.update(m) {
+				return true
+			}
+		case <-rest.C:
+			return false
+		case <-end.C:
+			rest.Stop()
+			return false
+		case <-l.ctx.Done():
+			rest.Stop()
+			return true
+		}
+	}
+}
+
+// command runs one line of input; true when it ends the program.
+func (l *linear) command(line string) bool {
+	a := l.app
+	pane := a.focus
+	switch {
+	case len(a.overlays) > 0:
+		l.answer(line)
+	case line == "":
+	case line == "?" || line == "help":
+		l.help()
+		return false
+	case line == "wait":
+		if l.wait() {
+			return true
+		}
+	default:
+		if n, err := strconv.Atoi(line); err == nil {
+			l.selectRow(n)
+		} else if !l.act(line) {
+			return false
+		}
+	}
+	if l.settle(linearPatience) {
+		return true
+	}
+	l.news()
+	if len(a.overlays) > 0 {
+		l.card()
+		return false
+	}
+	if a.focus != pane || line == "" || line == "wait" || a.toast.text == "" || !a.toast.kept {
+		l.pane()
+	}
+	return false
+}
+
+// act runs an action by its key, its name, or the name of a pane; false when there is none.
+func (l *linear) act(line string) bool {
+	a := l.app
+	name, arg, _ := strings.Cut(line, " ")
+	arg = strings.TrimSpace(arg)
+	for _, id := range paneOrder {
+		if strings.EqualFold(name, string(id)) && arg == "" {
+			l.do(a.goTo(id))
+			a.zoom = true
+			a.arrange()
+			return true
+		}
+	}
+	act, ok := a.reg.Lookup(name, string(a.focus))
+	if !ok {
+		for _, x := range a.reg.All() {
+			last := choice{Action: x}.text()
+			if !ok && x.For(string(a.focus)) && (string(x.ID) == name || last == name || strings.HasPrefix(last, name) && len(name) > 2) {
+				act, ok = x, true
+			}
+		}
+	}
+	switch {
+	case !ok:
+		l.tell("There is no command %s. Type ? for the commands.", guard.Line(name, 40))
+		return false
+	case act.ID == action.Palette || act.ID == action.Themes || act.ID == action.Mouse || act.ID == action.Suspend || act.ID == action.Redraw:
+		l.tell("%s: there is no screen for it here.", act.Title)
+		return false
+	case act.Arg != "" && arg == "":
+		l.tell("%s: write %s and then %s.", act.Title, name, act.Arg)
+		return false
+	case act.ID == action.Help:
+		l.help()
+		return false
+	}
+	l.do(a.do(act.ID, arg))
+	if len(a.overlays) == 0 {
+		a.zoom = true
+		a.arrange()
+	}
+	return true
+}
+
+// selectRow selects a row by its number, as a click on it does.
+func (l *linear) selectRow(n int) {
+	a := l.app
+	if n < 1 || n > len(l.rows) {
+		l.tell("There is no row %d; there are %d.", n, len(l.rows))
+		return
+	}
+	p := a.panes[a.focus]
+	l.do(p.Mouse(a.ctx, 1, l.rows[n-1], tea.MouseClickMsg{X: 1, Y: l.rows[n-1], Button: tea.MouseLeft}))
+	_, cmd := a.Update(nil) // the scope may have moved
+	l.do(cmd)
+}
+
+// wait goes on when nothing runs any more, or a repair is held.
+func (l *linear) wait() (quit bool) {
+	for l.app.conductor.Running().Kind != Idle && l.app.ctx.Held == nil {
+		select {
+		case m := <-l.msgs:
+			if l.update(m) {
+				return true
+			}
+			l.news()
+		case <-l.ctx.Done():
+			return true
+		}
+	}
+	return false
+}
+
+// news tells what has changed of the status, and what the app has to say.
+func (l *linear) news() {
+	a := l.app
+	_, _, text := a.state()
+	if text = elapsedAway.ReplaceAllString(text, ""); text != l.state {
+		l.state = text
+		l.tell("Status: %s.", guard.Line(text, 200))
+	}
+	if a.toast.id != l.said && a.toast.text != "" {
+		l.said = a.toast.id
+		a.toast.kept = true
+		word := map[style.Role]string{style.Bad: "Error: ", style.Warn: "Attention: "}[a.toast.role]
+		l.tell("%s%s", word, guard.Visible(a.toast.text))
+		return
+	}
+	a.toast.kept = false
+}
+
+// elapsedAway takes the running clock out of a status.
+var elapsedAway = regexp.MustCompile(`  [0-9]+ s$|  [0-9:]+ (min|h)$`)
+
+// help lists the commands with the reasons why some are not possible now.
+func (l *linear) help() {
+	a := l.app
+	l.tell("Panes: %s.", strings.Join(paneList(), ", "))
+	l.tell("Commands (by key or name; an empty line reads the pane again, wait waits until nothing runs):")
+	for _, x := range a.reg.All() {
+		if !x.For(string(a.focus)) || strings.HasPrefix(string(x.ID), "focus.") || x.ID == action.Mouse || x.ID == action.Palette {
+			continue
+		}
+		line := "  " + strings.Join(x.Keys, " or ") + ": " + x.Title
+		if x.Arg != "" {
+			line += ", with " + x.Arg
+		}
+		if why := a.disabled(x.ID); why != "" {
+			line += " (not now: " + why + ")"
+		}
+		l.tell("%s", line)
+	}
+}
+
+func paneList() []string {
+	out := make([]string, len(paneOrder))
+	for i, id := range paneOrder {
+		out[i] = string(id)
+	}
+	return out
+}
+
+// answer is the reply to a card that asks.
+func (l *linear) answer(line string) {
+	a := l.app
+	key := tea.KeyPressMsg{Code: tea.KeyEscape}
+	if low := strings.ToLower(line); low == "y" || low == "yes" || low == "enter" {
+		key = tea.KeyPressMsg{Code: tea.KeyEnter}
+	}
+	l.do(a.overlays[len(a.overlays)-1].Key(a, key))
+	a.zoom = true
+	a.arrange()
+}
+
+// card reads a card that asks.
+func (l *linear) card() {
+	a := l.app
+	title, rows, _, _ := a.overlays[len(a.overlays)-1].Card(a, linearW, linearH)
+	l.tell("Question: %s.", title)
+	for _, r := range rows {
+		if text := spoken(r); text != "" {
+			l.tell("  %s", text)
+		}
+	}
+	l.tell("Answer yes (enter) or no (esc).")
+}
+
+// pane reads the pane with the focus: a sentence, then its rows with their numbers.
+func (l *linear) pane() {
+	a := l.app
+	if len(a.overlays) > 0 {
+		l.card()
+		return
+	}
+	l.rows = l.rows[:0]
+	if !a.ready() {
+		for _, r := range a.firstRun() {
+			if text := spoken(r); text != "" {
+				l.tell("%s", text)
+			}
+		}
+		return
+	}
+	p := a.panes[a.focus]
+	head := "Pane " + p.Title()
+	if b := p.Badge(); b != "" {
+		head += ": " + guard.Line(b, 200)
+	}
+	l.tell("%s. View %s.", head, a.viewDef().title)
+	for y, r := range p.Rows() {
+		text := spoken(r)
+		if text == "" {
+			continue
+		}
+		l.rows = append(l.rows, y)
+		if rest, ok := strings.CutPrefix(text, style.Words.Pointer); ok {
+			text = "selected: " + strings.TrimSpace(rest)
+		}
+		l.tell("%d. %s", len(l.rows), text)
+	}
+}
+
+// spoken is a row without styles, lines and the gaps that align columns.
+func spoken(row string) string {
+	text := strings.Map(func(r rune) rune {
+		if r >= 0x2500 && r <= 0x259f || r == '·' { // lines, blocks, dots of a scale
+			return ' '
+		}
+		return r
+	}, ansi.Strip(row))
+	text = strings.ReplaceAll(rules.ReplaceAllString(text, "  "), "–", "none")
+	return strings.TrimSpace(gaps.ReplaceAllString(text, "  "))
+}
+
+// rules are lines and scales drawn with hyphens.
+var rules = regexp.MustCompile(`-{4,}(\.\.\.)?`)
+
+var gaps = regexp.MustCompile(` {3,}`)
+
+// tell writes one line.
+func (l *linear) tell(format string, args ...any) { fmt.Fprintf(l.out, format+"\n", args...) }
