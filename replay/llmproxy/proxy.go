@@ -9,14 +9,11 @@ package llmproxy
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -27,6 +24,7 @@ import (
 	"vise/engine/guard"
 	"vise/engine/model"
 	"vise/engine/model/cassette"
+	"vise/replay/loopback"
 )
 
 // Bounds of the HTTP server.
@@ -62,15 +60,10 @@ type Run struct {
 // Server is the loopback server. Its goroutines end with Close or with the context
 // that Start was given.
 type Server struct {
-	host string
-	http *http.Server
-	stop func() bool
-	done chan error
+	*loopback.Server
 	next http.RoundTripper
 	now  func() time.Time
-
-	mu   sync.Mutex
-	runs map[[sha256.Size]byte]*granted
+	runs loopback.Tokens[*granted]
 }
 
 // granted is one run behind its token.
@@ -79,7 +72,8 @@ type granted struct {
 	proxy *httputil.ReverseProxy
 	one   sync.Mutex // OnExchange, one at a time
 
-	open int           // requests under way, under the server's lock
+	mu   sync.Mutex
+	open int           // requests under way
 	idle chan struct{} // closed when open falls to 0; nil while it is 0
 }
 
@@ -102,45 +96,18 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		t.ResponseHeaderTimeout = 10 * time.Minute // a model may think
 		o.Transport = t
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
+	s := &Server{next: o.Transport, now: o.Now}
+	var err error
+	// A model may think for long: nothing bounds an answer but the run itself.
+	s.Server, err = loopback.Start(ctx, "model proxy", s, 0, 0)
 	if err != nil {
-		return nil, fmt.Errorf("start model proxy: listen on loopback: %w", err)
+		return nil, err
 	}
-	s := &Server{host: l.Addr().String(), done: make(chan error, 1), next: o.Transport, now: o.Now, runs: map[[sha256.Size]byte]*granted{}}
-	s.http = &http.Server{
-		Handler:           s,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          log.New(io.Discard, "", 0),
-	}
-	go func() { s.done <- s.http.Serve(l) }()
-	s.stop = context.AfterFunc(ctx, func() { s.http.Close() })
 	return s, nil
 }
 
 // URL is the base that agents are given as their provider's, up to and including "/v1".
-func (s *Server) URL() string { return "http://" + s.host + base }
-
-// Close stops the server. Requests under way may finish until the context ends;
-// then they are cut. Close may be called more than once.
-func (s *Server) Close(ctx context.Context) error {
-	s.stop()
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		s.http.Close()
-	}
-	serve := <-s.done
-	s.done <- serve
-	if serve != nil && !errors.Is(serve, http.ErrServerClosed) {
-		return fmt.Errorf("close model proxy: it had stopped serving: %w", serve)
-	}
-	if err != nil {
-		return fmt.Errorf("close model proxy: cut requests under way: %w", err)
-	}
-	return nil
-}
+func (s *Server) URL() string { return s.Server.URL(base) }
 
 // Grant makes a token for a run. The error names what is wrong with the upstream's address.
 func (s *Server) Grant(r Run) (token string, err error) {
@@ -188,25 +155,23 @@ func (s *Server) Grant(r Run) (token string, err error) {
 			refuse(w, status, text)
 		},
 	}
-	token = "vise-" + rand.Text()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.runs[sha256.Sum256([]byte(token))] = g
-	return token, nil
+	return s.runs.Grant(g, s.now(), time.Time{}), nil
 }
 
 // Wait returns when the run has no request under way, with every exchange told: a
 // client hangs up at the last word, before we know that it was the last. The error
 // is the context's.
 func (s *Server) Wait(ctx context.Context, token string) error {
-	s.mu.Lock()
-	g := s.runs[sha256.Sum256([]byte(token))]
-	if g == nil || g.open == 0 {
-		s.mu.Unlock()
+	g, ok := s.runs.Lookup(token, s.now())
+	if !ok {
 		return nil
 	}
+	g.mu.Lock()
 	idle := g.idle
-	s.mu.Unlock()
+	g.mu.Unlock()
+	if idle == nil {
+		return nil
+	}
 	select {
 	case <-idle:
 		return nil
@@ -216,62 +181,51 @@ func (s *Server) Wait(ctx context.Context, token string) error {
 }
 
 // Revoke ends a token at once.
-func (s *Server) Revoke(token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.runs, sha256.Sum256([]byte(token)))
-}
+func (s *Server) Revoke(token string) { s.runs.Revoke(token) }
 
-// begin finds a request's run and counts the request in; end counts it out.
-func (s *Server) begin(h http.Header) (g *granted, full bool) {
-	token, _ := strings.CutPrefix(h.Get("Authorization"), "Bearer ")
-	for _, other := range []string{"X-Api-Key", "Api-Key"} {
-		if token == "" {
-			token = h.Get(other)
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if g = s.runs[sha256.Sum256([]byte(token))]; g == nil || g.open >= maxRequests {
-		return g, g != nil
+// begin counts a request in, unless there are too many; end counts it out.
+func (g *granted) begin() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open >= maxRequests {
+		return false
 	}
 	if g.open++; g.idle == nil {
 		g.idle = make(chan struct{})
 	}
-	return g, false
+	return true
 }
 
-func (s *Server) end(g *granted) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (g *granted) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	if g.open--; g.open == 0 {
 		close(g.idle)
 		g.idle = nil
 	}
 }
 
-// ServeHTTP checks where a request comes from and who sends it, then passes it on.
+// ServeHTTP checks who sends a request, then passes it on.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Host != s.host && r.Host != strings.Replace(s.host, "127.0.0.1", "localhost", 1) || r.Header.Get("Origin") != "" {
-		refuse(w, http.StatusForbidden, "this server answers programs on this machine only")
-		return
+	token := loopback.Bearer(r.Header)
+	for _, other := range []string{"X-Api-Key", "Api-Key"} {
+		if token == "" {
+			token = r.Header.Get(other)
+		}
 	}
-	g, full := s.begin(r.Header)
+	g, known := s.runs.Lookup(token, s.now())
 	switch {
-	case full:
+	case !known:
+		refuse(w, http.StatusUnauthorized, "the token is unknown or revoked: use the OPENAI_API_KEY that this run was given")
+	case !strings.HasPrefix(r.URL.Path, base+"/"):
+		refuse(w, http.StatusNotFound, "there is nothing at "+r.URL.Path+"; the base of the API is "+base)
+	case !g.begin():
 		w.Header().Set("Retry-After", "1")
 		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("more than %d requests at once", maxRequests))
-		return
-	case g == nil:
-		refuse(w, http.StatusUnauthorized, "the token is unknown or revoked: use the OPENAI_API_KEY that this run was given")
-		return
+	default:
+		defer g.end()
+		g.proxy.ServeHTTP(w, r)
 	}
-	defer s.end(g)
-	if !strings.HasPrefix(r.URL.Path, base+"/") {
-		refuse(w, http.StatusNotFound, "there is nothing at "+r.URL.Path+"; the base of the API is "+base)
-		return
-	}
-	g.proxy.ServeHTTP(w, r)
 }
 
 // refuse answers as providers do, and asks clients not to try again.

@@ -3,8 +3,6 @@ package ruleserver
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"log"
 	"log/slog"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,6 +61,3 @@ func answer(set *tools.Toolset, name string, raw json.RawMessage) *mcp.CallToolR
 func result(r tools.Result) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: !r.OK, Content: []mcp.Content{&mcp.TextContent{Text: r.Text()}}}
 }
-
-// discardLog drops what net/http says about clients that hang up.
-func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }

@@ -9,14 +9,8 @@ package ruleserver
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"errors"
-	"fmt"
-	"net"
 	"net/http"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,6 +18,7 @@ import (
 
 	"vise/engine/rule"
 	"vise/engine/rule/tools"
+	"vise/replay/loopback"
 )
 
 // Bounds of the HTTP server.
@@ -72,20 +67,14 @@ type Grant struct {
 // Server is the loopback server. Its goroutines end with Close or with the context
 // that Start was given.
 type Server struct {
-	opts Options
-	host string // 127.0.0.1:port
-	http *http.Server
-	stop func() bool
-	done chan error
-
-	mu     sync.RWMutex
-	grants map[[sha256.Size]byte]*granted
+	*loopback.Server
+	opts   Options
+	grants loopback.Tokens[*granted]
 }
 
-// granted is a token's entry. Only the digest of the token is kept.
+// granted is what stands behind a token.
 type granted struct {
 	server *mcp.Server
-	until  time.Time
 	came   atomic.Bool
 }
 
@@ -98,47 +87,17 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
+	s := &Server{opts: o}
+	var err error
+	s.Server, err = loopback.Start(ctx, "rule server", s.handler(), 30*time.Second, time.Minute)
 	if err != nil {
-		return nil, fmt.Errorf("start rule server: listen on loopback: %w", err)
+		return nil, err
 	}
-	s := &Server{opts: o, host: l.Addr().String(), done: make(chan error, 1), grants: map[[sha256.Size]byte]*granted{}}
-	s.http = &http.Server{
-		Handler:           s.handler(),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          discardLog(),
-	}
-	go func() { s.done <- s.http.Serve(l) }()
-	s.stop = context.AfterFunc(ctx, func() { s.http.Close() })
 	return s, nil
 }
 
 // URL is the address of the MCP endpoint.
-func (s *Server) URL() string { return "http://" + s.host + path }
-
-// Close stops the server. Requests under way may finish until the context ends;
-// then they are cut. Close may be called more than once.
-func (s *Server) Close(ctx context.Context) error {
-	s.stop()
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		s.http.Close()
-	}
-	serve := <-s.done
-	s.done <- serve
-	if serve != nil && !errors.Is(serve, http.ErrServerClosed) {
-		return fmt.Errorf("close rule server: it had stopped serving: %w", serve)
-	}
-	if err != nil {
-		return fmt.Errorf("close rule server: cut requests under way: %w", err)
-	}
-	return nil
-}
+func (s *Server) URL() string { return s.Server.URL(path) }
 
 // Grant makes a token for a run, with a view and a ledger of its own.
 func (s *Server) Grant(r Run) Grant {
@@ -146,7 +105,7 @@ func (s *Server) Grant(r Run) Grant {
 	if source == nil {
 		source = s.opts.Source
 	}
-	g := Grant{Token: rand.Text(), Toolset: tools.New(source, r.Tools)}
+	g := Grant{Toolset: tools.New(source, r.Tools)}
 	if s.opts.OnSurface != nil {
 		g.Toolset.OnSurface(func(ids []string) { s.opts.OnSurface(r, ids) })
 	}
@@ -154,38 +113,14 @@ func (s *Server) Grant(r Run) Grant {
 		r.TTL = defaultTTL
 	}
 	now := s.opts.Now()
-	e := &granted{server: newServer(g.Toolset, s.opts.Silent), until: now.Add(r.TTL)}
+	e := &granted{server: newServer(g.Toolset, s.opts.Silent)}
 	g.Offered = e.came.Load
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for key, old := range s.grants { // a run that never revoked leaves nothing behind
-		if !now.Before(old.until) {
-			delete(s.grants, key)
-		}
-	}
-	s.grants[sha256.Sum256([]byte(g.Token))] = e
+	g.Token = s.grants.Grant(e, now, now.Add(r.TTL))
 	return g
 }
 
 // Revoke ends a token at once. The toolset and its ledger stay with whoever holds them.
-func (s *Server) Revoke(token string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.grants, sha256.Sum256([]byte(token)))
-}
-
-// lookup finds a token's server. Looking its digest up tells nothing about other
-// tokens by the time it takes.
-func (s *Server) lookup(token string) *mcp.Server {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	e := s.grants[sha256.Sum256([]byte(token))]
-	if e == nil || !s.opts.Now().Before(e.until) {
-		return nil
-	}
-	e.came.Store(true)
-	return e.server
-}
+func (s *Server) Revoke(token string) { s.grants.Revoke(token) }
 
 // view carries a request's server from the token check to the MCP handler.
 type view struct{}
@@ -198,19 +133,13 @@ func (s *Server) handler() http.Handler {
 	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true})
 	slots := make(chan struct{}, maxRequests)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A web page must not reach us through the browser of the person who works
-		// here, be it by a name that resolves to loopback or from another origin.
-		if !s.local(r.Host) || !s.localOrigin(r.Header) {
-			http.Error(w, "this server answers programs on this machine only", http.StatusForbidden)
-			return
-		}
-		token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		server := s.lookup(token)
-		if !bearer || server == nil {
+		run, known := s.grants.Lookup(loopback.Bearer(r.Header), s.opts.Now())
+		if !known {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="vise"`)
 			http.Error(w, "the token is unknown, expired or revoked", http.StatusUnauthorized)
 			return
 		}
+		run.came.Store(true)
 		if r.URL.Path != path {
 			http.NotFound(w, r)
 			return
@@ -223,21 +152,6 @@ func (s *Server) handler() http.Handler {
 			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
 			return
 		}
-		inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), view{}, server)))
+		inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), view{}, run.server)))
 	})
-}
-
-// local reports whether a Host header names this server.
-func (s *Server) local(host string) bool {
-	_, port, _ := net.SplitHostPort(s.host)
-	return host == s.host || host == "localhost:"+port
-}
-
-func (s *Server) localOrigin(h http.Header) bool {
-	if site := h.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return false
-	}
-	origin := h.Get("Origin")
-	rest, ok := strings.CutPrefix(origin, "http://")
-	return origin == "" || ok && s.local(rest)
 }
