@@ -13,7 +13,7 @@ import (
 // other source knows better what was asked of the model, how many tokens it took and
 // what a tool is called (a protocol may give only a title).
 //
-// Tool calls are joined by their id, model calls by what was answered. What has no
+// Tool calls are joined by their id, else by name and arguments, model calls by what was answered. What has no
 // counterpart comes in by its time. It is pure, and joining again changes nothing.
 func join(turn trace.Turn, other []trace.Span) trace.Turn {
 	if len(other) == 0 {
@@ -28,8 +28,11 @@ func join(turn trace.Turn, other []trace.Span) trace.Turn {
 	var rest []trace.Span
 	for _, o := range other {
 		at, ok := byID[o.ID]
-		if !ok && o.Kind == trace.LLM {
-			at, ok = sameAnswer(spans, o, joined)
+		if call, is := o.Attrs["call_id"].(string); is && !ok {
+			at, ok = byID[call]
+		}
+		if !ok {
+			at, ok = counterpart(spans, o, joined)
 		}
 		if !ok || spans[at].Kind != o.Kind {
 			rest = append(rest, o)
@@ -67,11 +70,16 @@ func join(turn trace.Turn, other []trace.Span) trace.Turn {
 	return turn
 }
 
-// sameAnswer finds the model span that says what o says and has no counterpart yet.
-func sameAnswer(spans []trace.Span, o trace.Span, joined map[int]bool) (int, bool) {
+// counterpart finds the span that tells of the same thing and has none yet: a model
+// call with the same answer, a tool call with the same name and arguments.
+func counterpart(spans []trace.Span, o trace.Span, joined map[int]bool) (int, bool) {
 	said := strings.TrimSpace(o.Output)
 	for i, s := range spans {
-		if s.Kind == trace.LLM && !joined[i] && said != "" && strings.TrimSpace(s.Output) == said {
+		if s.Kind != o.Kind || joined[i] {
+			continue
+		}
+		if s.Kind == trace.LLM && said != "" && strings.TrimSpace(s.Output) == said ||
+			s.Kind == trace.TOOL && s.Name == o.Name && s.Input == o.Input {
 			return i, true
 		}
 	}

@@ -44,6 +44,9 @@ func TestJoin(t *testing.T) {
 		{"a script that says nothing of its calls", []trace.Span{{ID: "out", Kind: trace.LLM, Name: "agent.py", Output: "Done: shipped", Start: at(0), Attrs: map[string]any{"source": "stdout"}}},
 			[]trace.Span{llm("w1", "m", "", 1, 10), tool("c1", "lookup", "found", 2), llm("w2", "m", "shipped", 3, 20)},
 			"w1 m() 10; c1 lookup(found); w2 m(shipped) 20; out agent.py(Done: shipped)", 30},
+		{"an agent's own telemetry", []trace.Span{tool("c1", "Refund", "", 1), tool("x", "lookup", "found", 2)},
+			[]trace.Span{{ID: "f00d", Kind: trace.TOOL, Name: "refund", Output: "done", Start: at(1), Attrs: map[string]any{"call_id": "c1"}}, tool("beef", "lookup", "found", 2)},
+			"c1 refund(done); x lookup(found)", 5},
 		{"a model call that the protocol did not tell", []trace.Span{llm("a", "", "one", 1, 0), llm("b", "", "two", 5, 0)},
 			[]trace.Span{llm("w", "m", "a title", 3, 7)}, "a (one); w m(a title) 7; b (two)", 7},
 	} {

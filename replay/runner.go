@@ -20,6 +20,7 @@ import (
 	"vise/replay/driver"
 	"vise/replay/driver/acp"
 	"vise/replay/driver/exec"
+	"vise/replay/otlp"
 	"vise/replay/ruleserver"
 )
 
@@ -51,6 +52,8 @@ type Runner struct {
 	Rules *ruleserver.Server
 	// Models shows the agent's model calls; nil when they are not seen.
 	Models *Models
+	// Telemetry receives what an instrumented agent tells of itself; nil does not.
+	Telemetry *otlp.Receiver
 	// View holds what is common to all runs' views; the restriction is set per run.
 	View tools.Options
 	// Scratch is the folder in which run folders are made.
@@ -59,6 +62,8 @@ type Runner struct {
 	Hide []string
 	// Logs is the folder that receives one log file per run: stderr and stray stdout of the agent.
 	Logs string
+	// Redactor masks what an agent's telemetry says; nil masks by key and by value.
+	Redactor *guard.Redactor
 	// BaseSeed enters every VISE_RUN_SEED.
 	BaseSeed int64
 	// Environ is the environment the allow-list picks from; nil = os.Environ().
@@ -128,7 +133,13 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		return out, fmt.Errorf("prepare run %s: %w", p.runID, err)
 	}
 	defer line.close()
-	around, err := r.Agent.surround(base, filepath.Join(r.Scratch, p.runID), dir, r.Hide, append(line.service(), service(r.Rules.URL())))
+	told := r.listen(p.sessionID)
+	defer told.close()
+	services := append(line.service(), service(r.Rules.URL()))
+	if told != nil {
+		services = append(services, r.Telemetry.Host())
+	}
+	around, err := r.Agent.surround(base, filepath.Join(r.Scratch, p.runID), dir, r.Hide, services)
 	defer around.remove()
 	if err != nil {
 		return out, fmt.Errorf("prepare run %s: %w", p.runID, err)
@@ -136,6 +147,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	env := map[string]string{"VISE_RUN_SEED": p.seed, "VISE_SESSION_ID": p.sessionID}
 	maps.Copy(env, around.env)
 	maps.Copy(env, line.env())
+	maps.Copy(env, told.env())
 	log, err := r.openLog(p.runID)
 	if err != nil {
 		return out, err
@@ -200,6 +212,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		line.begin(i, p.sessionID+"."+strconv.Itoa(i))
 		turn, perr := session.Prompt(ctx, i, input)
 		turn, calls, diverged := line.end(ctx, turn)
+		turn = told.end(ctx, turn, log)
 		if diverged != nil {
 			perr = diverged
 		}

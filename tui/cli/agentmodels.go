@@ -18,12 +18,8 @@ import (
 )
 
 // agentModels says how the agent's model calls are seen: agent.provider names whose they are.
-func (a *app) agentModels(ctx context.Context, cfg *config.Config, proxy *llmproxy.Server, ledger *model.Ledger) (*replay.Models, error) {
+func (a *app) agentModels(ctx context.Context, cfg *config.Config, proxy *llmproxy.Server, ledger *model.Ledger, red *guard.Redactor) *replay.Models {
 	p := cfg.Providers[cfg.Agent.Provider]
-	red, err := guard.NewRedactor(guard.RedactOptions{Keys: cfg.Redact.Keys, Values: cfg.Redact.Values, Extra: cfg.Redact.Extra})
-	if err != nil {
-		return nil, err
-	}
 	up := llmproxy.Upstream{BaseURL: p.BaseURL, Price: func(name string) *model.Price {
 		price, known := p.Price(name)
 		if !known {
@@ -35,7 +31,7 @@ func (a *app) agentModels(ctx context.Context, cfg *config.Config, proxy *llmpro
 		ring := a.keyring(cfg)
 		up.Key = func() (string, error) { return ring.Resolve(ctx, p.Key) }
 	}
-	return &replay.Models{Proxy: proxy, Upstream: up, Ledger: ledger, Mask: red.Payload}, nil
+	return &replay.Models{Proxy: proxy, Upstream: up, Ledger: ledger, Mask: red.Payload}
 }
 
 // recording returns the model calls that were kept of a session, as a tape.

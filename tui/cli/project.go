@@ -24,6 +24,7 @@ import (
 	"vise/replay"
 	"vise/replay/driver"
 	"vise/replay/llmproxy"
+	"vise/replay/otlp"
 	"vise/replay/ruleserver"
 	"vise/store"
 	"vise/themes"
@@ -199,6 +200,14 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 			if h.runner, err = a.newRunner(ctx, cfg, st, server); err != nil {
 				return err
 			}
+			if h.runner.Telemetry, err = otlp.Start(ctx, nil); err != nil {
+				return err
+			}
+			defer func() {
+				end, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+				defer stop()
+				err = errors.Join(err, h.runner.Telemetry.Close(end))
+			}()
 			if cfg.Agent.Provider != "" {
 				proxy, err := llmproxy.Start(ctx, llmproxy.Options{})
 				if err != nil {
@@ -209,9 +218,7 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 					defer stop()
 					err = errors.Join(err, proxy.Close(end))
 				}()
-				if h.runner.Models, err = a.agentModels(ctx, cfg, proxy, o.Ledger); err != nil {
-					return err
-				}
+				h.runner.Models = a.agentModels(ctx, cfg, proxy, o.Ledger, h.runner.Redactor)
 				o.AgentBooked = true
 			}
 			if err := driver.SweepWorkspaces(h.runner.Scratch); err != nil {
@@ -248,10 +255,15 @@ func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store
 	if err != nil {
 		return nil, err
 	}
+	red, err := guard.NewRedactor(guard.RedactOptions{Keys: cfg.Redact.Keys, Values: cfg.Redact.Values, Extra: cfg.Redact.Extra})
+	if err != nil {
+		return nil, err
+	}
 	return &replay.Runner{
-		Agent: agent,
-		Hide:  a.secretFiles(cfg),
-		Self:  a.self, Rules: server,
+		Redactor: red,
+		Agent:    agent,
+		Hide:     a.secretFiles(cfg),
+		Self:     a.self, Rules: server,
 		View:    tools.Options{TrialMin: cfg.Validate.TrialMinSessions, Retrieval: cfg.Rules.Retrieval, TopK: cfg.Rules.ContextTopK},
 		Scratch: filepath.Join(cfg.Path(cfg.Store.Path), "runs"), Logs: filepath.Join(cfg.Path(cfg.Store.Path), "logs"),
 		BaseSeed: cfg.Validate.Seed, Environ: a.env, Now: st.Now, NewID: st.NewID,
