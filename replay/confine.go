@@ -76,6 +76,14 @@ func (a Agent) surround(environ []string, under, workspace string, hide, service
 	return s, nil
 }
 
+// hint says, behind an error of the start, what may help an agent that was confined.
+func (s surroundings) hint(err error) error {
+	if s.env == nil || errors.Is(err, process.ErrNotHeld) || driver.KindOf(err) == driver.Cancelled {
+		return err
+	}
+	return fmt.Errorf("%w (it ran in a sandbox with a HOME of its own: agent.home gives it its login or cache, agent.sandbox = \"off\" tries without)", err)
+}
+
 // remove takes the private folders away; links in them are not followed.
 func (s surroundings) remove() {
 	if s.dir == "" {

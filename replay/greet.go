@@ -31,7 +31,7 @@ func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (
 		StartTimeout: agent.StartTimeout, Log: io.Discard, SessionID: "greet",
 	})
 	if err != nil {
-		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
+		return driver.Info{}, fmt.Errorf("greet agent: %w", around.hint(err))
 	}
 	info := agent.told(session.Info())
 	session.Close(context.WithoutCancel(ctx))

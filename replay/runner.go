@@ -193,7 +193,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		}()
 	}
 	if err != nil {
-		return out, fmt.Errorf("start agent for run %s: %w", p.runID, err)
+		return out, fmt.Errorf("start agent for run %s: %w", p.runID, around.hint(err))
 	}
 	defer func() {
 		// The end of a run must not depend on the context that may have ended it.

@@ -37,7 +37,11 @@ type box struct {
 	outside  net.Listener // of the proxy, when there is no namespace
 	conn     *net.UnixConn
 	required bool
+	open     bool // the network is to be left alone
 }
+
+// minRequired is the first version of Landlock that holds the emptying of files.
+const minRequired = 3
 
 // handshake bounds the time from the start of the box to that of the program.
 // Measured are 15 to 30 ms; the bound is for a machine under load.
@@ -48,8 +52,8 @@ const handshake = 20 * time.Second
 func newBox(spec Spec, program *exec.Cmd) (*box, Held, error) {
 	s := spec.Sandbox
 	abi := landlockABI()
-	b := &box{program: program, required: s.Required, relays: newRelays(), order: order{
-		Path: program.Path, Argv: program.Args, Env: program.Env, Parent: os.Getpid(), ABI: abi, Write: realAll(s.Write), Hidden: s.hidden(),
+	b := &box{program: program, required: s.Required, open: s.Network.Open, relays: newRelays(), order: order{
+		Path: program.Path, Argv: program.Args, Env: program.Env, Parent: os.Getpid(), ABI: abi, Write: resolvedAll(s.Write), Hidden: s.hidden(),
 	}}
 	b.held = Held{Files: abi > 0, Network: NetworkOpen, Landlock: abi}
 	// A filter of socket families holds what Landlock learned with version 9 only.
@@ -73,10 +77,10 @@ func newBox(spec Spec, program *exec.Cmd) (*box, Held, error) {
 		}
 		b.order.Namespace, b.held.Network = true, NetworkHeld
 	}
+	if err := b.refusal(spec.Name); err != nil {
+		return nil, b.held, err
+	}
 	if abi == 0 && s.Network.Open {
-		if s.Required {
-			return nil, b.held, b.refusal(spec.Name)
-		}
 		return nil, b.held, nil
 	}
 	return b, b.held, nil
@@ -130,8 +134,9 @@ func (b *box) services(n Network) error {
 func (b *box) miss(s string) { b.held.Missing = append(b.held.Missing, s) }
 
 // refusal is the error of a required sandbox that does not hold; nil when it does.
+// Files that can be emptied are not held.
 func (b *box) refusal(name string) error {
-	if !b.required || b.held.Files && b.held.Network != NetworkPorts && (b.held.Network == NetworkHeld || !b.order.Namespace) {
+	if !b.required || b.order.ABI >= minRequired && (b.open || b.held.Network == NetworkHeld) {
 		return nil
 	}
 	return fmt.Errorf("start %s: %w: %s", name, ErrNotHeld, b.held.Detail())
@@ -145,7 +150,7 @@ var ErrNotHeld = errors.New("the required sandbox cannot be held here")
 func (b *box) withoutNamespace(why error) {
 	b.order.Namespace = false
 	b.held.Network, b.order.HoldPorts = NetworkOpen, false
-	b.miss(fmt.Sprintf("the network cannot be held: user namespaces are refused (%v)", why))
+	b.miss(fmt.Sprintf("the network cannot be held: %v", why))
 	if b.order.ABI >= 4 {
 		b.held.Network, b.order.HoldPorts = NetworkPorts, true
 		b.miss("TCP reaches the allowed ports of every host")
@@ -236,7 +241,7 @@ func (b *box) enter(ctx context.Context, log io.Writer) error {
 	return second.err(b.program.Path)
 }
 
-var errNamespace = errors.New("no namespace")
+var errNamespace = errors.New("no namespace of its own")
 
 // firstAnswer reads the first line and the sockets that come with it.
 func (b *box) firstAnswer() (first answer, rest []byte, fds []int, err error) {
@@ -336,10 +341,10 @@ func (a answer) err(path string) error {
 	return fmt.Errorf("sandbox: %s: %s", a.Stage, a.Error)
 }
 
-func realAll(paths []string) []string {
+func resolvedAll(paths []string) []string {
 	var out []string
 	for _, p := range paths {
-		if r := real(p); r != "" {
+		if r := resolved(p); r != "" {
 			out = append(out, r)
 		} else if abs, err := filepath.Abs(p); err == nil {
 			out = append(out, abs)

@@ -81,7 +81,7 @@ func (p *Process) enterBox(ctx context.Context) (in, out, errs pipe, err error) 
 	socket.Close()
 	if err != nil {
 		if p.box.namespaced() && refusedNamespace(err) {
-			err = fmt.Errorf("%w: %w", errNamespace, err)
+			err = fmt.Errorf("%w: user namespaces are refused: %w", errNamespace, err)
 		}
 		return in, out, errs, err
 	}

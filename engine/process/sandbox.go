@@ -132,7 +132,7 @@ func Probe(ctx context.Context, box *Sandbox) (Held, error) {
 // those that do not exist are left out.
 func (s *Sandbox) hidden() []string {
 	all := slices.Clone(s.Hide)
-	home := real(s.Home)
+	home := resolved(s.Home)
 	for _, p := range secretSystem {
 		// The home folder of root is another's, unless we are root, whatever HOME says:
 		// programs of ours lie there.
@@ -155,7 +155,7 @@ func (s *Sandbox) hidden() []string {
 	var out []string
 	for _, p := range all {
 		// A link that stands there is hidden by what it leads to: rules are about files, not names.
-		if r := real(p); r != "" && r != "/" {
+		if r := resolved(p); r != "" && r != "/" {
 			out = append(out, r)
 		}
 	}
@@ -163,8 +163,8 @@ func (s *Sandbox) hidden() []string {
 	return slices.Compact(out)
 }
 
-// real is an absolute path without links, "" for what does not exist.
-func real(path string) string {
+// resolved is an absolute path without links, "" for what does not exist.
+func resolved(path string) string {
 	if path == "" {
 		return ""
 	}

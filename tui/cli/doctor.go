@@ -189,11 +189,7 @@ func (a *app) greetAgent(ctx context.Context, cfg *config.Config, agent replay.A
 	defer os.RemoveAll(scratch)
 	info, err := replay.Greet(ctx, agent, a.env, scratch)
 	if err != nil {
-		why := err.Error()
-		if cfg.Agent.Sandbox == "auto" {
-			why += " (should it be for its sandbox, agent.home gives it its login, agent.sandbox = \"off\" tries without)"
-		}
-		return []check{{"agent", "failed", why}}
+		return []check{{"agent", "failed", err.Error()}}
 	}
 	state := "ok"
 	if len(info.Held.Missing) > 0 {
