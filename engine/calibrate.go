@@ -464,6 +464,10 @@ func placed(head trace.Session, turns []trace.Turn, label string) (calibrate.Pla
 			p.Label = n
 			break
 		}
+		if n, ok := order["h"+part]; ok { // Who&When names its spans by their place in the history
+			p.Label = n
+			break
+		}
 		if want, err := strconv.Atoi(part); err == nil {
 			for id, n := range order {
 				if position[id] == want {

@@ -23,7 +23,7 @@ func TestSuspects(t *testing.T) {
 		}},
 		{Index: 1, Spans: []trace.Span{
 			llm("g", "planner", "Fine."),
-			llm("h", "planner", "Error: nothing"), // its own words are no result
+			llm("h", "planner (final)", "Error: nothing"), // its own words are no result
 		}},
 	})
 	want := []struct {
