@@ -79,10 +79,10 @@ func (h *Harness) question(ladder gate.Ladder, head trace.Session, earlier []tra
 }
 
 // gradeLast asks the judge about the last turn of a replay, with the votes of a
-// validation. A metric without a grade is pending; why is journalled.
-func (h *Harness) gradeLast(ctx context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
+// validation or those of a live turn. A metric without a grade is pending; why is journalled.
+func (h *Harness) gradeLast(ctx context.Context, s trace.Session, turns []trace.Turn, validation bool) ([]score.Score, error) {
 	last := turns[len(turns)-1]
-	q := h.question(h.ladder(nil), s, turns[:len(turns)-1], last, true)
+	q := h.question(h.ladder(nil), s, turns[:len(turns)-1], last, validation)
 	for _, m := range h.replayMetrics() {
 		if score.TraceMetric(m) {
 			q.Metrics = append(q.Metrics, m)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -33,8 +34,11 @@ func (h *Harness) MeasureNoise(ctx context.Context, o NoiseOptions) (evidence.Me
 	fail := func(err error) (evidence.Measured, error) {
 		return evidence.Measured{}, fmt.Errorf("measure noise: %w", err)
 	}
-	if o.Runs > 0 && h.replayer == nil {
+	switch {
+	case o.Runs > 0 && h.replayer == nil:
 		return fail(ErrNoAgent)
+	case h.platform != nil:
+		return fail(errors.New("the platform scores a trace once and cannot be asked again; use evaluate.by = local or judge"))
 	}
 	m := evidence.Measured{EvaluatedBy: h.identity(), Repeats: o.Repeats, Runs: o.Runs}
 	turns, idle, n, err := h.evaluateAgain(ctx, o)
@@ -155,9 +159,10 @@ func (h *Harness) evaluateAgain(ctx context.Context, o NoiseOptions) (samples, m
 	return out, means, n, nil
 }
 
-// evaluateOnce evaluates the last of the turns once.
+// evaluateOnce evaluates the last of the turns once, with as many votes of a judge as
+// a live turn gets: what the gate sees is what is measured.
 func (h *Harness) evaluateOnce(ctx context.Context, head trace.Session, turns []trace.Turn) (map[string]float64, error) {
-	scores, err := h.scoreReplay(ctx, head, turns)
+	scores, err := h.scoreVotes(ctx, head, turns, false)
 	if err != nil {
 		return nil, fmt.Errorf("evaluate session %s: %w", head.ID, err)
 	}

@@ -147,3 +147,36 @@ func TestGateModeGoesByMeasuredNoise(t *testing.T) {
 		})
 	}
 }
+
+// A judge is asked as a live turn asks it, one vote a time; one that flips, or that
+// likes an agent which does nothing, may only inform.
+func TestMeasureNoiseOfAJudge(t *testing.T) {
+	x := &panel{}
+	p := open(t, judged(t, x, 0))
+	p.run(t, "s1", good("s1", 0), good("s1", 1), good("s1", 2), good("s1", 3))
+	x.vary = func(n int, shown string) map[string]string {
+		g := map[string]string{score.TaskCompletion: "0.8", score.Coherence: []string{"0.4", "0.6"}[n%2],
+			score.ToolCorrectness: []string{"0.80", "0.86", "0.92"}[n%3], score.ArgumentCorrectness: "0.9"}
+		if !strings.Contains(shown, "on the shelf") { // the agent did nothing
+			g[score.ToolCorrectness], g[score.ArgumentCorrectness] = "0", "0.9"
+			g[score.TaskCompletion] = "0.1"
+		}
+		return g
+	}
+	m, err := p.MeasureNoise(t.Context(), engine.NoiseOptions{Turns: 4, Repeats: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for metric, want := range map[string]string{score.TaskCompletion: "", score.Coherence: "disagree", score.ToolCorrectness: "", score.ArgumentCorrectness: "does nothing"} {
+		r, _ := m.Reading(metric)
+		if r.Decides != (want == "") || !strings.Contains(r.Why, want) {
+			t.Errorf("%s: decides %v, %q, want %q", metric, r.Decides, r.Why, want)
+		}
+	}
+	if sd, known := m.EvaluatorSD(score.ToolCorrectness); !known || sd < 0.05 || sd > 0.07 {
+		t.Errorf("sd %v (%v), want 0.06", sd, known)
+	}
+	if !strings.HasPrefix(m.EvaluatedBy, "judge/1 acme/grader") {
+		t.Errorf("evaluated by %q", m.EvaluatedBy)
+	}
+}

@@ -154,10 +154,15 @@ func (h *Harness) verdict(ctx context.Context, q verifier.Question) outcome {
 // scoreReplay scores the last turn of a replayed session on the replay metrics,
 // the outcome included when the verifier answers.
 func (h *Harness) scoreReplay(ctx context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
+	return h.scoreVotes(ctx, s, turns, true)
+}
+
+// scoreVotes is scoreReplay with the judge's votes of a validation, or of a live turn.
+func (h *Harness) scoreVotes(ctx context.Context, s trace.Session, turns []trace.Turn, validation bool) ([]score.Score, error) {
 	if len(turns) == 0 {
 		return nil, fmt.Errorf("score session %s: it has no turn", s.ID)
 	}
-	out, err := h.scoreLast(ctx, s, turns)
+	out, err := h.scoreLast(ctx, s, turns, validation)
 	if err != nil || h.verifier == nil {
 		return out, err
 	}
@@ -184,10 +189,10 @@ func (h *Harness) scoreReplay(ctx context.Context, s trace.Session, turns []trac
 }
 
 // scoreLast asks the evaluator about the last turn of a replay.
-func (h *Harness) scoreLast(ctx context.Context, s trace.Session, turns []trace.Turn) ([]score.Score, error) {
+func (h *Harness) scoreLast(ctx context.Context, s trace.Session, turns []trace.Turn, validation bool) ([]score.Score, error) {
 	switch {
 	case h.judge != nil:
-		return h.gradeLast(ctx, s, turns)
+		return h.gradeLast(ctx, s, turns, validation)
 	case h.platform != nil:
 		return h.scoreReported(ctx, s)
 	}
