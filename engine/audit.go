@@ -55,6 +55,16 @@ func Audit(tx *store.Tx, maxActive int) (evidence.Audit, map[string]evidence.Upt
 	if err != nil {
 		return evidence.Audit{}, nil, err
 	}
-	return evidence.AuditRules(evidence.AuditInput{Rules: rules, Uptake: uptake, MaxLength: tools.MaxDocument,
+	expired := map[string]string{}
+	for _, r := range rules {
+		why, err := tx.Expired(r)
+		if err != nil {
+			return evidence.Audit{}, nil, fmt.Errorf("audit rules: %w", err)
+		}
+		if why != "" && r.Status == rule.Active {
+			expired[r.ID] = "its verdict has expired: " + why
+		}
+	}
+	return evidence.AuditRules(evidence.AuditInput{Rules: rules, Uptake: uptake, Expired: expired, MaxLength: tools.MaxDocument,
 		MaxRules: maxActive, Compare: auditRules}), uptake, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,19 +19,26 @@ import (
 
 // puppet is an agent whose answer to a job a test scripts.
 type puppet struct {
+	mu    sync.Mutex
 	play  func(job evidence.Job) []trace.Turn
 	store *store.Store
 	jobs  []evidence.Job
 	fails map[int]string // n-th job → infrastructure
+	reads func(job evidence.Job) []string
 }
 
 func (r *puppet) Replay(_ context.Context, job evidence.Job) (evidence.Run, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.jobs = append(r.jobs, job)
 	run := evidence.Run{RunID: job.RunID, Session: trace.Session{ID: "x-" + job.RunID, Origin: trace.Replay, Source: "acp", CaseID: job.CaseID,
 		RuleID: job.RuleID, Started: time.Unix(1, 0), Attrs: map[string]any{"arm": job.Arm}}}
 	if why := r.fails[len(r.jobs)]; why != "" {
 		run.Infrastructure, run.Error = why, why
 		return run, nil
+	}
+	if r.reads != nil {
+		run.Read = r.reads(job)
 	}
 	run.Turns = r.play(job)
 	for i := range run.Turns {

@@ -34,13 +34,22 @@ func (h *Harness) ValidateUntilIdle(ctx context.Context) ([]validate.Round, erro
 	return h.ValidateRounds(ctx, validate.Options{})
 }
 
-// ValidateRounds is ValidateUntilIdle with all that its rounds may be told.
+// ValidateRounds is ValidateUntilIdle with all that its rounds may be told. At its end
+// the queued tests of rules in force are made; they are the last round then.
 func (h *Harness) ValidateRounds(ctx context.Context, o validate.Options) ([]validate.Round, error) {
 	if !h.cfg.Validate.Enabled {
 		return nil, errValidationOff
 	}
 	defer h.alone()()
-	return h.valid.UntilIdle(ctx, o)
+	rounds, err := h.valid.UntilIdle(ctx, o)
+	if err != nil {
+		return rounds, err
+	}
+	again, err := h.retestQueued(ctx, o)
+	if len(again.Verdicts) > 0 {
+		rounds = append(rounds, again)
+	}
+	return rounds, err
 }
 
 // surroundings names the agent with all that changes what it does: a verdict holds for

@@ -94,6 +94,8 @@ func eventWords(e event.Event) string {
 		return about(tag(e.NoticeID), d.text("resolution"), tag(e.RuleID))
 	case event.RulePromote, event.RuleRetire:
 		return about(tag(e.RuleID), d.text("reason"))
+	case event.RetestQueued:
+		return about(tag(e.RuleID), count2(d.int("waiting"), "test")+" waiting")
 	case event.HoldbackEnded:
 		return about(tag(e.RuleID), d.text("reason"))
 	case event.RuleFlagged, event.RuleCleared:

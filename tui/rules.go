@@ -316,6 +316,15 @@ func (p *rulesPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		return nil, true
 	case action.Retire, action.Restore:
 		return p.move(ctx, id), true
+	case action.Retest:
+		r, ok := p.list.Selected()
+		if !ok || ctx.Harness == nil {
+			return nil, true
+		}
+		h, end := ctx.Harness, ctx.Ctx
+		return func() tea.Msg {
+			return moved{what: "queued a new test of " + tag(r.ID) + "; v makes it", err: h.QueueRetest(end, r.ID)}
+		}, true
 	default:
 		return nil, false
 	}

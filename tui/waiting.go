@@ -104,7 +104,7 @@ func flagged(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 		}
 		if ok && r.Flagged() {
 			out = append(out, AttentionItem{Kind: "flagged", RuleID: r.ID, At: parsed(r.Flag.At), Text: "rule " + tag(r.ID) + " is in force and flagged: " + r.Flag.Why,
-				Do: "enter goes to it; X in Rules retires it"})
+				Do: "enter goes to it; in Rules t queues a new test, X retires it"})
 		}
 	}
 	return out, nil

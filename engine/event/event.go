@@ -24,6 +24,7 @@ const (
 	RulePromote            Type = "rule_promote"
 	RuleRetire             Type = "rule_retire"
 	RuleRestore            Type = "rule_restore"
+	RetestQueued           Type = "retest_queued"
 	RuleFlagged            Type = "rule_flagged"
 	HoldbackEnded          Type = "holdback_ended"
 	RuleCleared            Type = "rule_cleared" // what a flag held against the rule is gone
@@ -75,7 +76,7 @@ const (
 
 // Journal lists every journal event type, in the order of the loop.
 var Journal = []Type{
-	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RuleFlagged, RuleCleared, HoldbackEnded,
+	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RetestQueued, RuleFlagged, RuleCleared, HoldbackEnded,
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationPair, ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,

@@ -59,7 +59,7 @@ type Audit struct {
 func AuditRules(in AuditInput) Audit {
 	out := Audit{Rules: len(in.Rules), Loads: rule.Loads(in.Rules), Findings: []AuditFinding{}}
 	add := func(f AuditFinding) { out.Findings = append(out.Findings, f) }
-	const test = "vise rules show %s says more; retire it, or restore it afterwards as a candidate to have it tested again"
+	const test = "vise rules retest %s queues a new test"
 	for _, r := range in.Rules {
 		if r.Flagged() {
 			add(AuditFinding{Kind: FoundFlagged, Rules: []string{r.ID}, Scope: r.Scope, Text: r.Flag.Why, Do: fmt.Sprintf(test, r.ID)})

@@ -86,6 +86,9 @@ type Round struct {
 	Retired         int                `json:"retired"`
 	Pending         int                `json:"pending"`
 	BudgetExhausted bool               `json:"budget_exhausted"`
+	// Confirmed and Flagged count rules in force that were tested again.
+	Confirmed int `json:"confirmed,omitempty"`
+	Flagged   int `json:"flagged,omitempty"`
 	// progress: a verdict was applied, or an attempt was used up that leaves others.
 	progress bool
 }

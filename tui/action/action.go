@@ -81,6 +81,8 @@ const (
 	// Retire and Restore move the rule under the cursor.
 	Retire  ID = "rule.retire"
 	Restore ID = "rule.restore"
+	// Retest queues a new test of a rule in force.
+	Retest ID = "rule.retest"
 
 	Palette ID = "help.palette"
 	Help    ID = "help.keys"

@@ -87,3 +87,20 @@ func uptakeWords(u evidence.Uptake) string {
 	}
 	return s + fmt.Sprintf("; replays: read in %s", share(u.Replay))
 }
+
+func (a *app) rulesRetest() *cobra.Command {
+	return &cobra.Command{
+		Use: "retest RULE...", Short: "Queue rules in force for a new test; validate --until-idle makes it", Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				for _, id := range args {
+					if err := h.QueueRetest(cmd.Context(), id); err != nil {
+						return err
+					}
+					a.done("queued", id)
+				}
+				return nil
+			})
+		},
+	}
+}

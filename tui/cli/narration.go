@@ -140,6 +140,8 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s · candidate in %s, about %s", e.RuleID, words("scope"), words("metric"))
 	case event.RulePromote, event.RuleRetire:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
+	case event.RetestQueued:
+		return fmt.Sprintf("%s · %s waiting", e.RuleID, counted(d["waiting"], "test"))
 	case event.HoldbackEnded:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
 	case event.RuleFlagged, event.RuleCleared:

@@ -16,7 +16,7 @@ import (
 
 func (a *app) rulesCmd() *cobra.Command {
 	c := &cobra.Command{Use: "rules", Short: "Rules and what evidence says of them"}
-	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport(), a.rulesAudit())
+	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport(), a.rulesAudit(), a.rulesRetest())
 	return c
 }
 

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"vise/engine/evidence"
@@ -8,7 +10,7 @@ import (
 )
 
 func (a *app) validateCmd() *cobra.Command {
-	var untilIdle bool
+	var untilIdle, actives bool
 	var id string
 	var o validate.Options
 	c := &cobra.Command{
@@ -16,11 +18,16 @@ func (a *app) validateCmd() *cobra.Command {
 		Long: "Run one validation round over all candidates: matching failing cases and protected wins are replayed\n" +
 			"through your agent without and with that candidate, and the difference of the outcomes decides\n" +
 			"(validate.evidence says how). With --until-idle rounds go on until nothing more can be decided. A test\n" +
-			"that is cut off by --budget or by a signal goes on where it was. Exit code 4: candidates remain undecided.",
+			"that is cut off by --budget or by a signal goes on where it was. Exit code 4: candidates remain undecided.\n" +
+			"--actives tests the rules in force again, each left out of its control runs: one that does harm is retired,\n" +
+			"one that does not help any more is flagged (exit code 3 for both).",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if untilIdle && id != "" {
 				return usagef("validate: --until-idle and --rule exclude each other")
+			}
+			if untilIdle && actives {
+				return usagef("validate: --until-idle and --actives exclude each other; until idle makes the queued tests too")
 			}
 			switch {
 			case o.Budget < 0:
@@ -30,7 +37,10 @@ func (a *app) validateCmd() *cobra.Command {
 			case id != "":
 				o.Rules = []string{id}
 			}
-			return a.withHarness(ctx, needs{mayAgent: true, narrate: true}, func(h *harness) error {
+			return a.withHarness(ctx, needs{agent: actives, mayAgent: true, narrate: true}, func(h *harness) error {
+				if actives {
+					return a.validateActives(ctx, h, o)
+				}
 				var rounds []validate.Round
 				var err error
 				if untilIdle {
@@ -48,11 +58,30 @@ func (a *app) validateCmd() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&untilIdle, "until-idle", false, "run rounds until nothing more can be decided")
-	c.Flags().StringVar(&id, "rule", "", "only this candidate")
+	c.Flags().StringVar(&id, "rule", "", "only this candidate; with --actives: only this rule in force")
+	c.Flags().BoolVar(&actives, "actives", false, "test the rules in force again, each left out of its control runs")
 	c.Flags().DurationVar(&o.Budget, "budget", 0, "time for the round, shared out over the candidates (validate.round_budget)")
 	c.Flags().BoolVar(&o.OwnCase, "own-case", false, "accept what the case shows that a rule was written from")
 	c.Flags().StringVar(&o.Profile, "profile", "", "full or quick (validate.profile)")
 	return c
+}
+
+// validateActives tests rules in force again. A rule that was refuted is exit code 3,
+// one that stays undecided 4.
+func (a *app) validateActives(ctx context.Context, h *harness, o validate.Options) error {
+	r, err := h.ValidateActives(ctx, o)
+	if err != nil {
+		return err
+	}
+	if len(r.Verdicts) == 0 && !a.json {
+		a.out.printf("no active rules to test")
+		return a.out.err
+	}
+	err = a.validated([]validate.Round{r})
+	if n := r.Retired + r.Flagged; n > 0 {
+		return gatef("validate: %s of %d in force did not hold: %d retired, %d flagged", counted(n, "rule"), len(r.Verdicts), r.Retired, r.Flagged)
+	}
+	return err
 }
 
 // validated prints the last verdict of every candidate and tells whether one is left undecided.
