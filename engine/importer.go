@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -76,6 +77,9 @@ func (im *Importer) Turn(t trace.Turn) error {
 	if im.dryRun {
 		return nil
 	}
+	if same, err := im.stored(t, raw); same || err != nil {
+		return err
+	}
 	staged, err := im.h.store.StageTurn(im.ctx, t)
 	if err != nil {
 		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
@@ -84,6 +88,28 @@ func (im *Importer) Turn(t trace.Turn) error {
 		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
 	}
 	return nil
+}
+
+// stored reports whether a turn stands in the store as it is: a recording that
+// grows is read again from its beginning, and only what is new is written.
+func (im *Importer) stored(t trace.Turn, raw []byte) (bool, error) {
+	if im.prior.ID == "" {
+		return false, nil
+	}
+	same := false
+	err := im.h.store.View(func(tx *store.Tx) error {
+		old, ok, err := tx.Turn(t.SessionID, t.Index)
+		if err != nil || !ok {
+			return err
+		}
+		was, err := json.Marshal(old)
+		same = bytes.Equal(was, raw)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("import session %s turn %d: %w", t.SessionID, t.Index, err)
+	}
+	return same, nil
 }
 
 // End stores the head. Importing the same content again changes nothing.

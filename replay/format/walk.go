@@ -60,6 +60,14 @@ func Walk(path string) ([]string, error) {
 	return files, nil
 }
 
+// Parts returns the folder whose files are read with a recording, "" if it has none.
+func Parts(path string) string {
+	if dir := openhands.Events(path); dir != "" {
+		return dir
+	}
+	return claudecode.Subagents(path)
+}
+
 // stored reports whether a folder of events has the description of its session
 // beside it, with which it is read.
 func stored(dir string) bool {

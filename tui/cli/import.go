@@ -15,16 +15,24 @@ import (
 
 func (a *app) importCmd() *cobra.Command {
 	var name string
-	var strict, dry bool
+	var strict, dry, goOn bool
 	c := &cobra.Command{
 		Use: "import PATH...", Short: "Import recorded sessions; the format is recognised by content",
 		Long: "Import files or folders of recorded sessions. Formats: " + strings.Join(format.Formats(), ", ") + ".\n" +
 			"Secrets are masked before anything is stored; damaged records are counted and skipped; what has no\n" +
-			"place in vise's model is kept as a span of kind CHAIN. Importing the same file again changes nothing.",
+			"place in vise's model is kept as a span of kind CHAIN. Importing the same file again changes nothing.\n" +
+			"With --follow the files and folders are watched until ctrl+c: sessions that are being written are\n" +
+			"imported again as they grow, whole records at a time; the store is open only while that happens.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name != "" && !slices.Contains(format.Formats(), name) {
 				return usagef("--format %q: use one of %s", name, strings.Join(format.Formats(), ", "))
+			}
+			if goOn {
+				if strict || dry {
+					return usagef("--follow goes with neither --strict nor --dry-run")
+				}
+				return a.importFollow(cmd.Context(), args, name)
 			}
 			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
 				_, err := a.importPaths(cmd, h, args, name, strict, dry)
@@ -34,6 +42,7 @@ func (a *app) importCmd() *cobra.Command {
 	}
 	c.Flags().StringVar(&name, "format", "", "read as this format instead of recognising it")
 	c.Flags().BoolVar(&strict, "strict", false, "exit 3 when any record is damaged")
+	c.Flags().BoolVarP(&goOn, "follow", "f", false, "go on importing what is new or grows, until ctrl+c")
 	c.Flags().BoolVar(&dry, "dry-run", false, "read and report, store nothing")
 	return c
 }
@@ -57,6 +66,21 @@ type imported struct {
 	Skipped   int            `json:"skipped_files"` // found in a folder and of no known format
 	DryRun    bool           `json:"dry_run,omitempty"`
 	IDs       []string       `json:"session_ids"`
+}
+
+func (t *imported) add(s format.Summary) {
+	t.Files++
+	t.Sessions += s.Sessions
+	t.Turns += s.Turns
+	t.Steps += s.Steps
+	t.Calls += s.Calls
+	t.Errors += s.Errors
+	t.Records += s.Records
+	t.Masked += s.Masked
+	t.Damaged += s.DamagedTotal
+	for k, n := range s.Unknown {
+		t.Unknown[k] += n
+	}
 }
 
 func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name string, strict, dry bool) (imported, error) {
@@ -91,18 +115,7 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 				failures = append(failures, err)
 				total.Refused++
 			}
-			total.Files++
-			total.Sessions += s.Sessions
-			total.Turns += s.Turns
-			total.Steps += s.Steps
-			total.Calls += s.Calls
-			total.Errors += s.Errors
-			total.Records += s.Records
-			total.Masked += s.Masked
-			total.Damaged += s.DamagedTotal
-			for k, n := range s.Unknown {
-				total.Unknown[k] += n
-			}
+			total.add(s)
 			if err == nil || s.Sessions > 0 {
 				if werr := a.printSummary(s); werr != nil {
 					return total, werr
