@@ -152,7 +152,11 @@ func try(verb, arg string) (string, error) {
 		return os.Getenv(arg), nil
 	case "limit":
 		var l unix.Rlimit
-		err := unix.Getrlimit(unix.RLIMIT_CORE, &l)
+		what := unix.RLIMIT_CORE
+		if arg == "processes" {
+			what = unix.RLIMIT_NPROC
+		}
+		err := unix.Getrlimit(what, &l)
 		return fmt.Sprint(l.Max), err
 	case "sockets": // that it holds
 		d, err := os.ReadDir("/proc/self/fd")

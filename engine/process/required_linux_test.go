@@ -2,8 +2,36 @@ package process
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 )
+
+// Secrets are hidden in the home that HOME names and in the one the system knows.
+func TestHiddenHomes(t *testing.T) {
+	passwd := filepath.Join(t.TempDir(), "passwd")
+	if err := os.WriteFile(passwd, []byte("root:x:0:0:root:/root:/bin/sh\n\nbroken\ndesk:x:1000:1000:a:b:/home/desk:/bin/sh\nme:x:1001:1001::/home/me:/bin/sh"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[int]string{0: "/root", 1001: "/home/me", 1000: "", 7: ""} {
+		if got := listedHome(passwd, uid); got != want {
+			t.Errorf("home of %d is %q, want %q", uid, got, want)
+		}
+	}
+	if got := listedHome(passwd+"-none", 0); got != "" {
+		t.Errorf("home without a file is %q", got)
+	}
+	home := resolved(t.TempDir())
+	key := filepath.Join(home, ".ssh")
+	if err := os.Mkdir(key, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	hidden := (&Sandbox{Home: home}).hidden()
+	if !slices.Contains(hidden, key) || slices.Contains(hidden, filepath.Join(home, ".aws")) || !slices.Contains(hidden, "/dev") {
+		t.Errorf("hidden are %v", hidden)
+	}
+}
 
 // What a required sandbox accepts: held in full, and nothing less.
 func TestRequired(t *testing.T) {

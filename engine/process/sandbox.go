@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"vise/engine/guard"
@@ -132,17 +133,13 @@ func Probe(ctx context.Context, box *Sandbox) (Held, error) {
 // those that do not exist are left out.
 func (s *Sandbox) hidden() []string {
 	all := slices.Clone(s.Hide)
-	home := resolved(s.Home)
+	// The system may know another home of ours than HOME says; both hold secrets.
+	homes := []string{resolved(s.Home), resolved(listedHome("/etc/passwd", os.Getuid()))}
 	for _, p := range secretSystem {
-		// The home folder of root is another's, unless we are root, whatever HOME says:
-		// programs of ours lie there.
-		if p != "/root" || home != "/root" && os.Getuid() != 0 {
+		// The home folder of root is another's, unless it is ours: programs lie there.
+		if p != "/root" || !slices.Contains(homes, "/root") {
 			all = append(all, p)
 		}
-	}
-	homes := []string{home}
-	if os.Getuid() == 0 {
-		homes = append(homes, "/root")
 	}
 	for _, h := range homes {
 		if h == "" {
@@ -161,6 +158,22 @@ func (s *Sandbox) hidden() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// listedHome is the home folder that a file in the form of passwd(5) gives a
+// user; "" when it does not know the user or cannot be read.
+func listedHome(file string, uid int) string {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(b)) {
+		// name:password:uid:gid:comment:home:shell
+		if f := strings.Split(strings.TrimSpace(line), ":"); len(f) == 7 && f[2] == strconv.Itoa(uid) {
+			return f[5]
+		}
+	}
+	return ""
 }
 
 // resolved is an absolute path without links, "" for what does not exist.

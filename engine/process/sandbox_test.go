@@ -263,6 +263,9 @@ func TestSandboxNetwork(t *testing.T) {
 			t.Errorf("%s: %s", line, got)
 		}
 	}
+	if got := ask("limit processes"); got != "ok 4096" {
+		t.Errorf("processes: %s", got)
+	}
 	if got := ask("env HTTPS_PROXY"); got != "ok" {
 		t.Errorf("a proxy is announced and there is none: %s", got)
 	}
