@@ -39,6 +39,9 @@ func (p *rulesPane) facts() []string {
 	if r.Flagged() {
 		fact("flagged", style.Bad, stamp(r.Flag.At)+"  "+r.Flag.Why)
 	}
+	if p.shown.expired != "" {
+		fact("expired", style.Warn, p.shown.expired+": its verdict does not hold for what runs now; it waits for a new test")
+	}
 	fact("scope", style.Text, r.Scope+", "+r.Applicability)
 	fact("metric", style.Text, r.Metric)
 	fact("from", style.Dim, strings.TrimSpace(strings.Join([]string{tag(r.SourceNoticeID), tag(r.EpisodeID), "by " + author(r.Author), stamp(r.CreatedAt)}, "  ")))

@@ -48,6 +48,8 @@ type ruleDetail struct {
 	verdicts []evidence.Verdict
 	uptake   evidence.Uptake
 	holdback *evidence.Holdback
+	// expired is why the verdict does not hold any more.
+	expired string
 }
 
 func newRules() *rulesPane {
@@ -118,6 +120,9 @@ func (p *rulesPane) askDetail(ctx *Context, id string) tea.Cmd {
 		}
 		uptakes, err := engine.Uptakes(tx, []rule.Rule{d.rule})
 		if d.uptake = uptakes[id]; err != nil {
+			return d, err
+		}
+		if d.expired, err = tx.Expired(d.rule); err != nil {
 			return d, err
 		}
 		hb, ok, err := engine.Holdback(tx, id)

@@ -229,7 +229,7 @@ func (v Verdict) next() string {
 	switch v.Outcome {
 	case Promote:
 		if v.OwnCaseOnly {
-			return "It is active. Import or replay another session that fails the same way to see whether it holds there."
+			return "It is active. Whether it holds elsewhere shows when another session that fails the same way is imported and scored (vise replay --recorded SESSION)."
 		}
 		return "It is active; nothing to do."
 	case Retire:
@@ -237,7 +237,7 @@ func (v Verdict) next() string {
 	}
 	switch v.PendingReason {
 	case NoHeldOutCase:
-		return "Replay or import another session that fails the same way, then validate again; or accept what its own case shows: vise validate --rule " + v.RuleID + " --own-case."
+		return "Import another session that fails the same way and score it (vise replay --recorded SESSION), then validate again; or accept what its own case shows: vise validate --rule " + v.RuleID + " --own-case."
 	case Inconclusive:
 		if v.Paired != nil && v.Paired.Futile {
 			return "It shows no sign of helping: reword the rule, or retire it: vise rules retire " + v.RuleID + ". The same test is not run again."
@@ -248,7 +248,7 @@ func (v Verdict) next() string {
 	case WinHarmed:
 		return "Narrow the rule, or retire it: vise rules retire " + v.RuleID + "; vise cases rm CASE gives up a win that no longer matters."
 	case NeedsTwoCases:
-		return "Replay or import a second session that fails the same way, then validate again, or give the rule a scope."
+		return "Import a second session that fails the same way and score it (vise replay --recorded SESSION), then validate again; or give the rule a scope."
 	case Infrastructure, ReplayInconclusive, EnvWaitTimeout:
 		return "See why runs were lost (vise doctor, .vise/logs), then validate again: the test goes on where it is."
 	case MetricInforms:

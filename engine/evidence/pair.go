@@ -59,6 +59,8 @@ type Pair struct {
 	Kind   Kind   `json:"kind"`
 	// Own: the case is the one the rule was written from.
 	Own bool `json:"own,omitempty"`
+	// Turns of the case: a mean over them varies less than one score does.
+	Turns int `json:"turns,omitempty"`
 	// Order in which the arms ran, drawn at random.
 	Order     string    `json:"order"`
 	At        time.Time `json:"at"`
@@ -127,13 +129,17 @@ func (p *Pair) process(metric string) bool {
 	return metric != score.OutcomeCorrect && p.Control.Process && p.Treatment.Process
 }
 
-// grade is the difference in one metric, as a share of its scale. Offline scores count
+// grade is the difference in one metric, as a share of its scale: for a mean over n turns
+// the scale of one score divided by √n. Offline scores count
 // only where the checks that fired agree: one arm is free of something that the other
 // one shows, and shows nothing new itself.
 func (p *Pair) grade(metric string, scales map[string]float64) float64 {
 	s := scales[metric]
 	if s <= 0 {
 		s = DefaultScale
+	}
+	if p.process(metric) && p.Turns > 1 {
+		s = max(s/math.Sqrt(float64(p.Turns)), MinScale)
 	}
 	g := (p.Treatment.Scores[metric] - p.Control.Scores[metric]) / s
 	if math.IsNaN(g) {

@@ -177,6 +177,21 @@ func TestJudgeProcess(t *testing.T) {
 	}
 }
 
+// A gain in one turn of many weighs by how little their mean varies, not by their number.
+func TestJudgeLongSessions(t *testing.T) {
+	for _, c := range []struct {
+		turns int
+		want  float64
+	}{{1, 0.5}, {4, 1}, {9, 1}} {
+		p := evidence.Pair{Kind: evidence.Failure, Turns: c.turns, Control: evidence.Arm{Process: true, Triggered: true, Scores: map[string]float64{score.TaskCompletion: 0.85}},
+			Treatment: evidence.Arm{Process: true, Scores: map[string]float64{score.TaskCompletion: 1}}}
+		p.Judge(nil, nil)
+		if p.Graded < c.want-1e-9 || p.Graded > c.want+1e-9 {
+			t.Errorf("+0.15 over %d turns is graded %v, want %v", c.turns, p.Graded, c.want)
+		}
+	}
+}
+
 // The guarantee of the test rests on this: arms that are swapped turn the grade round,
 // and E⁺ never credits more than the grade.
 func TestJudgeIsAntisymmetric(t *testing.T) {
