@@ -84,9 +84,16 @@ func (p *validationPane) numberRows(v evidence.Verdict) []string {
 	if id := v.Identity; id != nil {
 		say("holds for", fmt.Sprintf("agent %s, evaluator %s, active rules %s, seed %d", id.Agent, id.Evaluator, id.Rules, id.Seed))
 	}
+	for _, d := range p.data.differs {
+		text := "the runs did the same"
+		if !d.Same {
+			text = d.Words()
+		}
+		say("differ in", tag(d.CaseID)+" "+text)
+	}
 	n := v.Paired
 	if n == nil {
-		return rows
+		return p.measuredOf(v, say, &rows)
 	}
 	say("e-values", fmt.Sprintf("gain %.2f (highest %.2f), harm %.2f, harm to wins %.2f, more tokens %.2f; %.0f decides, profile %s",
 		n.EGain, n.TopGain, n.EHarm, n.EGuard, n.ECost, n.Threshold, n.Profile))
@@ -107,10 +114,30 @@ func (p *validationPane) numberRows(v evidence.Verdict) []string {
 	say("cost", cost)
 	say("runs", fmt.Sprintf("%d made, %d control runs shared, %s left out; test %d of the project: at most %.2f false promotions to be expected",
 		n.Runs, n.Shared, count(n.Excluded, "pair"), n.Tests, n.Bound))
+	p.measuredOf(v, say, &rows)
 	for _, x := range n.Pairs {
 		rows = append(rows, p.pairRow(x))
 	}
 	return rows
+}
+
+// measuredOf says what vise noise found of the metrics that a verdict rests on.
+func (p *validationPane) measuredOf(v evidence.Verdict, say func(name, text string), rows *[]string) []string {
+	metrics := map[string]bool{}
+	for _, c := range v.Cases {
+		if c.Target != "" {
+			metrics[c.Target] = true
+		}
+	}
+	if v.Paired != nil && v.Paired.Metric != "" {
+		metrics[v.Paired.Metric] = true
+	}
+	for _, m := range slices.Sorted(maps.Keys(metrics)) {
+		if r, ok := p.data.noise.Reading(m); ok {
+			say("noise", m+": "+noiseWords(r))
+		}
+	}
+	return *rows
 }
 
 func spanned(i evidence.Interval, form string) string {

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/engine"
 	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/rule"
@@ -21,6 +22,9 @@ type validationData struct {
 	past    []pastVerdict // newest first
 	live    bool          // read for the trial that is running
 	stopped string        // when the last round was cancelled; "" when it was not
+	// differs is where runs without and with the rule first did something else.
+	differs []engine.CaseDivergence
+	noise   evidence.Measured
 }
 
 // pastVerdict is a verdict as the journal tells of it.
@@ -101,6 +105,14 @@ func (p *validationPane) ask(ctx *Context) tea.Cmd {
 		}
 		if ruleID != "" {
 			if d.rule, d.found, err = tx.Rule(ruleID); err != nil {
+				return d, err
+			}
+		}
+		if d.decided && !d.live {
+			if d.differs, err = engine.Divergences(tx, d.verdict); err != nil {
+				return d, err
+			}
+			if d.noise, _, err = tx.Noise(); err != nil {
 				return d, err
 			}
 		}

@@ -102,6 +102,7 @@ func (a *app) rulesShow() *cobra.Command {
 			var uptake map[string]evidence.Uptake
 			var holdback *evidence.Holdback
 			var expired string
+			differs := map[string][]engine.CaseDivergence{}
 			if err := s.View(func(tx *store.Tx) error {
 				var ok bool
 				if r, ok, err = tx.Rule(args[0]); err != nil {
@@ -110,8 +111,16 @@ func (a *app) rulesShow() *cobra.Command {
 				if !ok {
 					return fmt.Errorf("no rule %q; vise rules ls lists them", args[0])
 				}
-				if verdicts, err = tx.Verdicts(r.ID); err != nil || !r.Live() {
+				if verdicts, err = tx.Verdicts(r.ID); err != nil {
 					return err
+				}
+				if n := len(verdicts); n > 0 { // the newest: older runs may be gone
+					if differs[verdicts[n-1].ID], err = engine.Divergences(tx, verdicts[n-1]); err != nil {
+						return err
+					}
+				}
+				if !r.Live() {
+					return nil
 				}
 				if expired, err = tx.Expired(r); err != nil {
 					return err
@@ -141,13 +150,15 @@ func (a *app) rulesShow() *cobra.Command {
 					return err
 				}
 				for _, v := range verdicts {
-					if err := a.out.object("vise.verdict/1", told(v)); err != nil {
+					x := told(v)
+					x.Differs = differs[v.ID]
+					if err := a.out.object("vise.verdict/1", x); err != nil {
 						return err
 					}
 				}
 				return nil
 			}
-			a.printRule(r, uptake, expired, verdicts)
+			a.printRule(r, uptake, expired, verdicts, differs)
 			if holdback != nil {
 				a.out.printf("holdback: %s", engine.HoldbackWords(*holdback))
 			}
@@ -157,7 +168,7 @@ func (a *app) rulesShow() *cobra.Command {
 	return c
 }
 
-func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired string, verdicts []evidence.Verdict) {
+func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired string, verdicts []evidence.Verdict, differs map[string][]engine.CaseDivergence) {
 	a.out.printf("%s  %s  scope %s  %s  metric %s", r.ID, r.Status, show(r.Scope, 48), r.Applicability, show(r.Metric, 40))
 	a.out.printf("%s", show(r.Text, 0))
 	a.out.printf("because: %s", show(r.Rationale, 0))
@@ -185,6 +196,7 @@ func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired 
 	for _, v := range verdicts {
 		a.out.printf("")
 		a.printVerdict(v, true)
+		a.printDiffers(differs[v.ID])
 	}
 }
 

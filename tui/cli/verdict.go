@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"vise/engine"
 	"vise/engine/evidence"
 )
 
@@ -13,9 +14,11 @@ import (
 type toldVerdict struct {
 	evidence.Verdict
 	Card evidence.Card `json:"card"`
+	// Differs is where runs without and with the rule first did something else.
+	Differs []engine.CaseDivergence `json:"differs,omitempty"`
 }
 
-func told(v evidence.Verdict) toldVerdict { return toldVerdict{v, v.Card()} }
+func told(v evidence.Verdict) toldVerdict { return toldVerdict{Verdict: v, Card: v.Card()} }
 
 // grade is how a verdict was reached, in a few words.
 func grade(v evidence.Verdict) string {
@@ -144,4 +147,15 @@ func (a *app) printPairs(pairs []evidence.Pair) {
 		rows = append(rows, row)
 	}
 	_ = a.out.table([]string{"  PAIR", "CASE", "KIND", "ORDER", "METRIC", "CONTROL", "WITH RULE", "GRADE", "READ", ""}, rows)
+}
+
+// printDiffers writes where runs without and with the rule first did something else.
+func (a *app) printDiffers(list []engine.CaseDivergence) {
+	for _, d := range list {
+		if d.Same {
+			a.out.printf("  first difference on %s: none, both runs did the same", d.CaseID)
+			continue
+		}
+		a.out.printf("  first difference on %s: %s", d.CaseID, show(d.Words(), 500))
+	}
 }
