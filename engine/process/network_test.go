@@ -240,4 +240,3 @@ func TestSandboxWithoutNamespaces(t *testing.T) {
 		t.Errorf("required: %v", err)
 	}
 }
-

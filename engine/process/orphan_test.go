@@ -99,4 +99,3 @@ func TestChildDiesWithUs(t *testing.T) {
 		gone(t, child)
 	}
 }
-
