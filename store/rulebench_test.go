@@ -44,8 +44,12 @@ func (c *corpus) rule(i int) rule.Rule {
 	return r
 }
 
-// sizes are the numbers of rules that the benchmarks run with; -short leaves the last out.
-func sizes(b *testing.B, run func(b *testing.B, s *Store, c *corpus)) {
+// BenchmarkRules measures, among 100 to 100,000 rules: search, the ten best rules for a
+// question of eight words; covering, whether a proposed rule is covered by one that
+// there is; add, covering and then the rule itself, without the sync, whose time is the
+// disk's; index, making the index in memory, once per process. -short leaves the
+// largest number out: filling the store takes minutes.
+func BenchmarkRules(b *testing.B) {
 	for _, n := range []int{100, 10_000, 100_000} {
 		if testing.Short() && n > 10_000 {
 			continue
@@ -53,76 +57,61 @@ func sizes(b *testing.B, run func(b *testing.B, s *Store, c *corpus)) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			s, c := disk(b, b.TempDir()), newCorpus()
 			fill(b, s, n, 250, func(tx *Tx, i int) error { return tx.PutRule(c.rule(i)) })
-			b.ReportAllocs()
-			run(b, s, c)
-		})
-	}
-}
-
-// BenchmarkRuleSearch: the ten best rules for a question of eight words.
-func BenchmarkRuleSearch(b *testing.B) {
-	sizes(b, func(b *testing.B, s *Store, c *corpus) {
-		ask := func() {
-			if err := s.View(func(tx *Tx) error {
-				hits, err := rule.Search(tx, c.words(8), 10)
-				if len(hits) != 10 {
-					b.Fatalf("%d hits", len(hits))
+			search := func() {
+				if err := s.View(func(tx *Tx) error {
+					hits, err := rule.Search(tx, c.words(8), 10)
+					if len(hits) != 10 {
+						b.Fatalf("%d hits", len(hits))
+					}
+					return err
+				}); err != nil {
+					b.Fatal(err)
 				}
-				return err
-			}); err != nil {
-				b.Fatal(err)
 			}
-		}
-		ask() // makes the index
-		for b.Loop() {
-			ask()
-		}
-	})
-}
-
-// BenchmarkRuleCovering: is a proposed rule covered by one that there is?
-func BenchmarkRuleCovering(b *testing.B) {
-	sizes(b, func(b *testing.B, s *Store, c *corpus) {
-		ask := func() {
-			p := c.rule(5)
-			if err := s.View(func(tx *Tx) error {
+			covering := func(tx *Tx, p rule.Rule) error {
 				list, err := rule.Comparable(tx, p)
 				if err == nil {
 					rule.Covering(list, p)
 				}
 				return err
-			}); err != nil {
-				b.Fatal(err)
 			}
-		}
-		ask()
-		for b.Loop() {
-			ask()
-		}
-	})
-}
-
-// BenchmarkRuleAdd: covering, then the rule itself; without the sync, whose time is the disk's.
-func BenchmarkRuleAdd(b *testing.B) {
-	sizes(b, func(b *testing.B, s *Store, c *corpus) {
-		i := 1_000_000
-		add := func() {
-			i++
-			p := c.rule(i)
-			if err := s.Bulk(context.Background(), func(tx *Tx) error {
-				list, err := rule.Comparable(tx, p)
-				if err != nil {
-					return err
-				}
-				rule.Covering(list, p)
-				return tx.PutRule(p)
-			}); err != nil {
-				b.Fatal(err)
+			next := 10_000_000
+			for _, x := range []struct {
+				name string
+				do   func()
+			}{
+				{"index", func() {
+					s.ruleIndex.mu.Lock()
+					s.ruleIndex.postings = nil
+					s.ruleIndex.mu.Unlock()
+					search()
+				}},
+				{"search", search},
+				{"covering", func() {
+					if err := s.View(func(tx *Tx) error { return covering(tx, c.rule(5)) }); err != nil {
+						b.Fatal(err)
+					}
+				}},
+				{"add", func() {
+					next++
+					p := c.rule(next)
+					if err := s.Bulk(context.Background(), func(tx *Tx) error {
+						if err := covering(tx, p); err != nil {
+							return err
+						}
+						return tx.PutRule(p)
+					}); err != nil {
+						b.Fatal(err)
+					}
+				}},
+			} {
+				b.Run(x.name, func(b *testing.B) {
+					b.ReportAllocs()
+					for b.Loop() {
+						x.do()
+					}
+				})
 			}
-		}
-		add()
-		for b.Loop() {
-			add()
-		}
-	})
+		})
+	}
 }
