@@ -7,14 +7,16 @@ import (
 	"vise/engine/rule"
 )
 
-// ruleIndex keeps the postings of the rules in memory, made at their first use and
-// brought up to date by every commit. A transaction may use them only when they are of
+// ruleIndex keeps the postings of the rules in memory, made when they are wanted for the
+// second time (a command that asks once is answered sooner by reading) and brought up
+// to date by every commit. A transaction may use them only when they are of
 // the very state that it sees: the generation is taken before its snapshot is, is odd
 // while a change of rules is being committed, and has moved on when one was.
 type ruleIndex struct {
 	generation atomic.Uint64
 	mu         sync.RWMutex
-	postings   *rule.Postings // nil until wanted; guarded by mu
+	postings   *rule.Postings // nil until made; guarded by mu
+	wanted     atomic.Bool
 }
 
 // begin announces that changed rules are about to be committed.
@@ -51,6 +53,9 @@ func (x *ruleIndex) use(generation uint64, fill func(*rule.Postings) error, fn f
 		return true, nil
 	}
 	x.mu.RUnlock()
+	if !x.wanted.Swap(true) {
+		return false, nil
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.generation.Load() != generation {

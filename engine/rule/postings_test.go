@@ -79,3 +79,15 @@ func TestPostingsAgreeWithReading(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkPostingsPut adds a rule of some 30 words to an index.
+func BenchmarkPostingsPut(b *testing.B) {
+	p := NewPostings()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		p.Put(Rule{ID: fmt.Sprint("r-", i), CreatedAt: fmt.Sprintf("2026-03-01T%09d", i), Scope: "desk", Status: Active, Metric: "coherence",
+			Text:      fmt.Sprintf("Always pass the reason code %d when calling issue refund; obtain it before the call if it is not known yet.", i%977),
+			Rationale: "The call failed twice because the argument was missing, and the agent repeated it without a change.",
+			Tags:      []string{"breach:coherence", "coherence", "refund"}, FailureSignatures: []string{"breach:coherence"}})
+	}
+}
