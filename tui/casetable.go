@@ -169,6 +169,9 @@ func (p *validationPane) caseRows(x liveCase) []string {
 		}
 		rows = append(rows, row.String())
 	}
+	if x.pairs+x.lost > 0 {
+		c.Reason = x.words()
+	}
 	if c.Reason != "" {
 		rows = append(rows, p.wrapped(style.Dim, c.Reason, 3, 0, 2)...)
 	}
@@ -227,7 +230,7 @@ func (p *validationPane) resultOf(row *style.Row, x liveCase, w caseColumns) {
 	case c.Infrastructure != "":
 		row.Put(style.Warn, "left out: "+c.Infrastructure)
 	case x.pairs+x.lost > 0:
-		row.Put(style.Info, x.words())
+		row.Put(style.Info, "so far")
 	case c.Status == "":
 		row.Put(style.Info, "replayed")
 	default:

@@ -38,6 +38,7 @@ func (l *liveTrial) take(e event.Event) bool {
 	case e.Data["guard"] != nil:
 		l.guard = numeral(e.Data, "e_guard")
 		x.pairs++
+		x.result.CaseID, x.result.Read = e.CaseID, e.Data["read"] == true
 	default:
 		x.pairs++
 		metric, _ := e.Data["metric"].(string)
