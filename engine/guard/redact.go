@@ -34,6 +34,16 @@ type Redactor struct {
 	keys, values bool
 	extra        []*regexp.Regexp
 	salt         []byte
+	tally        map[string]int // of what was masked, by class; nil = not counted
+}
+
+// Tally returns a redactor that masks the same and counts into a map what it masks,
+// by class: api-key, jwt, private-key, secret and so on. Unlike others it is for one
+// goroutine at a time.
+func (r *Redactor) Tally(into map[string]int) *Redactor {
+	c := *r
+	c.tally = into
+	return &c
 }
 
 // maxPasses bounds how often a text is scanned again after something was masked
@@ -112,6 +122,9 @@ func (r *Redactor) segment(s string) (string, int) {
 				return out, n
 			}
 		}
+		if out, n := r.addressPasswords(s); n > 0 {
+			return out, n
+		}
 		if out, n := r.privateKeys(s); n > 0 {
 			return out, n
 		}
@@ -170,7 +183,11 @@ var placeholder = regexp.MustCompile(`\[redacted:[a-z-]{1,20}:[0-9a-f]{6}\]`)
 func (r *Redactor) mask(secret string) string {
 	h := hmac.New(sha256.New, r.salt)
 	h.Write([]byte(secret))
-	return placeholderHead + classOf(secret) + ":" + hex.EncodeToString(h.Sum(nil)[:3]) + "]"
+	class := classOf(secret)
+	if r.tally != nil {
+		r.tally[class]++
+	}
+	return placeholderHead + class + ":" + hex.EncodeToString(h.Sum(nil)[:3]) + "]"
 }
 
 // isPlaceholder reports whether a value holds nothing but placeholders and, in

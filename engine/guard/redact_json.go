@@ -53,7 +53,7 @@ func (r *Redactor) suspicious(s string) bool {
 			}
 		}
 	}
-	return strings.Contains(s, "PRIVATE KEY")
+	return strings.Contains(s, "PRIVATE KEY") || strings.Contains(s, "://")
 }
 
 // Payload masks a text that may be JSON: as JSON when it is an object or an

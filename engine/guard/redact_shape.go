@@ -26,12 +26,63 @@ var shapes = []shape{
 	{"github-token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`), nil},
 	{"github-token", []string{"github_pat_"}, regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{20,}`), nil},
 	{"gitlab-token", []string{"glpat-"}, regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{16,}`), nil},
+	{"api-key", []string{"xai-"}, regexp.MustCompile(`\bxai-[A-Za-z0-9]{20,}`), hasDigit},
+	{"api-key", []string{"pplx-", "csk-", "nvapi-"}, regexp.MustCompile(`\b(?:pplx|csk|nvapi)-[A-Za-z0-9_-]{20,}`), hasDigit},
+	{"api-key", []string{"r8_", "lsv2_", "sbp_", "dop_v1_", "lin_api_", "figd_", "shpat_", "whsec_"}, regexp.MustCompile(`\b(?:r8|lsv2_pt|lsv2_sk|sbp|dop_v1|lin_api|figd|shpat|whsec)_[A-Za-z0-9_-]{20,}`), hasDigit},
+	{"api-key", []string{"dapi"}, regexp.MustCompile(`\bdapi[0-9a-f]{32}\b`), nil},
+	{"api-key", []string{"pypi-AgE"}, regexp.MustCompile(`\bpypi-AgE[A-Za-z0-9_-]{40,}`), nil},
+	{"oauth-token", []string{"ya29.", "GOCSPX-"}, regexp.MustCompile(`\b(?:ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})`), nil},
+	{"vault-token", []string{"hvs."}, regexp.MustCompile(`\bhvs\.[A-Za-z0-9_-]{20,}`), nil},
+	{"bot-token", []string{":AA"}, regexp.MustCompile(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b`), nil},
+	{"webhook", []string{"hooks.slack.com/services/"}, regexp.MustCompile(`hooks\.slack\.com/services/([A-Za-z0-9/]{20,})`), nil},
+	{"age-key", []string{"AGE-SECRET-KEY-1"}, regexp.MustCompile(`\bAGE-SECRET-KEY-1[A-Z0-9]{50,}`), nil},
 	{"npm-token", []string{"npm_"}, regexp.MustCompile(`\bnpm_[A-Za-z0-9]{30,}`), nil},
 	{"slack-token", []string{"xox"}, regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), hasDigit},
 	{"jwt", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), nil},
 	{"secret", []string{"earer", "EARER"}, regexp.MustCompile(`(?i)\bbearer[ \t]+([A-Za-z0-9._~+/-]{12,}=*)`), hasDigit},
-	{"password", []string{"://"}, regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"'<>\\]*:([^\s/@"'<>\\]+)@`), notVariable},
+	// Signed addresses: shared access signatures of Azure, presigned requests of AWS.
+	{"secret", []string{"sig=", "Signature="}, regexp.MustCompile(`[?&](?:sig|X-Amz-Signature)=([A-Za-z0-9%/+=_-]{20,})`), hasDigit},
+	// The passwords of connection strings, of .netrc and of command lines, where no = or : tells them.
+	{"secret", []string{"Pwd=", "PWD=", "pwd="}, regexp.MustCompile(`(?i);[ \t]*pwd=([^;\s"'\\]{3,})`), notVariable},
+	{"secret", []string{"machine "}, regexp.MustCompile(`\bmachine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(\S{3,})`), notVariable},
+	{"secret", []string{"--"}, regexp.MustCompile(`--[a-z-]{0,30}(?:password|passwd|token|secret|api-?key)[ \t]+["']?([^\s"'\\$<{(\[-][^\s"'\\]{5,})`), hasDigit},
+	{"secret", []string{"curl "}, regexp.MustCompile(`\bcurl [^\n|;&]{0,500}?(?:-u|--user)[ =]?["']?[^\s:"'\\]{1,100}:([^\s"'\\]{3,})`), notVariable},
 }
+
+// addressPasswords masks the passwords in addresses: scheme://name:password@host. It
+// looks at the addresses by hand, since nearly every text has some.
+func (r *Redactor) addressPasswords(s string) (string, int) {
+	var b strings.Builder
+	n, last := 0, 0
+	for i := strings.Index(s, "://"); i >= 0; {
+		at := i + len("://")
+		for at < len(s) && addressByte(s[at]) && s[at] != ':' && s[at] != '@' {
+			at++
+		}
+		from, to := at+1, at+1
+		for to < len(s) && s[at] == ':' && addressByte(s[to]) && s[to] != '@' {
+			to++
+		}
+		if at < len(s) && s[at] == ':' && to > from && to < len(s) && s[to] == '@' && i > 0 && nameByte(s[i-1]) && notVariable(s[from:to]) {
+			b.WriteString(s[last:from])
+			b.WriteString(r.mask(s[from:to]))
+			n, last = n+1, to
+		}
+		next := strings.Index(s[i+1:], "://")
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	if n == 0 {
+		return s, 0
+	}
+	b.WriteString(s[last:])
+	return b.String(), n
+}
+
+// addressByte reports bytes of the user part of an address.
+func addressByte(c byte) bool { return c > ' ' && strings.IndexByte("/\"'<>\\", c) < 0 }
 
 // classOf names a secret in its placeholder.
 func classOf(secret string) string {
@@ -40,7 +91,7 @@ func classOf(secret string) string {
 	}
 	for i := range shapes {
 		p := &shapes[i]
-		if p.class == "secret" || p.class == "password" {
+		if p.class == "secret" {
 			continue
 		}
 		if m := p.re.FindStringIndex(secret); m != nil && m[0] == 0 && m[1] == len(secret) {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,7 +42,22 @@ func TestRedactText(t *testing.T) {
 		{`client_secret: 'q1w2e3'`, `client_secret: '[secret]'`},
 		{"password: hunter2x", "password: [secret]"},
 		{`{\"api_key\": \"abcd\"}`, `{\"api_key\": \"[secret]\"}`},
+		{"xai-" + "abcdefghij0123456789abcd, pplx-" + "abcdefghij0123456789abcd", "[api-key], [api-key]"},
+		{"token 123456789:AA" + "abcdefghijklmnopqrstuvwxyz0123456 of a bot", "token [bot-token] of a bot"},
+		{"ya29." + "a0Abcdefghij0123456789 and hvs." + "CAESIabcdefghij0123456789", "[oauth-token] and [vault-token]"},
+		{"post https://hooks.slack.com/services/T00000000/B00000000/abcdefghijklmnopqrstuvwx", "post https://hooks.slack.com/services/[secret]"},
+		{"mongodb+srv://bob:p%40ss@c.example.net/db and redis://:hunter2@cache:6379", "mongodb+srv://bob:[secret]@c.example.net/db and redis://:[secret]@cache:6379"},
+		{"Server=db;Uid=sa;Pwd=hunter2;Database=x", "Server=db;Uid=sa;Pwd=[secret];Database=x"},
+		{"Server=db;User Id=sa;Password=hunter2;", "Server=db;User Id=sa;Password=[secret];"},
+		{"DefaultEndpointsProtocol=https;AccountName=x;AccountKey=abcDEF0123456789==;", "DefaultEndpointsProtocol=https;AccountName=x;AccountKey=[secret];"},
+		{"https://x.blob.core.windows.net/c?sv=2024&sig=abcdefghij0123456789%2Fx%3D", "https://x.blob.core.windows.net/c?sv=2024&sig=[secret]"},
+		{"machine api.example.org login bob password hunter2", "machine api.example.org login bob password [secret]"},
+		{"deploy --api-token abc123def --region eu", "deploy --api-token [secret] --region eu"},
+		{"curl -s -u bob:hunter2 https://example.org", "curl -s -u bob:[secret] https://example.org"},
 		// Not secrets.
+		{"PWD=/home/bob cd --max-tokens 4096 --token $TOKEN --secret-name prod", ""},
+		{"curl -u $USER:$PASS https://a.example/b:c@d and https://[::1]:8080/x@y", ""},
+		{"current_token = current_token3; http://example.org: mail me@example.org", ""},
 		{"call toolu_01SV2pqw6MpP3RXkk9rYKYMu", ""},
 		{"call_V2Qv5Haz9j6gtTSEN1dXeYdz of 0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f", ""},
 		{"trace 4bf92f3577b34da6a3ce929d0e0e4736 sha256:9f86d081884c7d659a2feaa0c55ad015", ""},
@@ -139,6 +155,17 @@ func TestRedactPlaceholder(t *testing.T) {
 	}
 	if got, _ := salted.Text("x " + openAI); mark.FindString(got) == p {
 		t.Error("the salt does not matter")
+	}
+}
+
+// What was masked is told by class.
+func TestRedactTally(t *testing.T) {
+	got := map[string]int{}
+	r := DefaultRedactor().Tally(got)
+	r.Text(openAI + " and " + openAI + ", " + jwt + "\n" + pemKey)
+	r.Payload(`{"password":"hunter2","url":"postgres://bob:hunter2@db/x"}`)
+	if want := map[string]int{"api-key": 2, "jwt": 1, "private-key": 1, "secret": 2}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

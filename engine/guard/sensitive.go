@@ -12,7 +12,7 @@ var credentialEnds = []string{
 	"apikey", "authorization", "credential", "password", "secret", "token",
 	"apikeys", "apikeyid", "accesskey", "accesskeyid", "authorizationheader", "authheader", "credentials",
 	"passwd", "passphrase", "passwords", "passwordhash", "secrets", "secretkey", "secretaccesskey",
-	"privatekey", "signingkey", "encryptionkey", "sshkey", "cookie", "cookies", "bearer",
+	"privatekey", "signingkey", "encryptionkey", "sshkey", "accountkey", "masterkey", "sharedkey", "cookie", "cookies", "bearer",
 	"accesstokens", "apitokens", "authtokens", "bearertokens", "refreshtokens", "sessiontokens",
 }
 

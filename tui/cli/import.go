@@ -11,6 +11,7 @@ import (
 
 	"vise/engine/guard"
 	"vise/replay/format"
+	records "vise/replay/format/recording"
 )
 
 func (a *app) importCmd() *cobra.Command {
@@ -62,6 +63,7 @@ type imported struct {
 	Unknown   map[string]int `json:"unknown_records"`
 	Damaged   int            `json:"damaged"`
 	Masked    int            `json:"masked"`
+	MaskedAs  map[string]int `json:"masked_as"`
 	Refused   int            `json:"refused_files"`
 	Skipped   int            `json:"skipped_files"` // found in a folder and of no known format
 	DryRun    bool           `json:"dry_run,omitempty"`
@@ -78,13 +80,16 @@ func (t *imported) add(s format.Summary) {
 	t.Records += s.Records
 	t.Masked += s.Masked
 	t.Damaged += s.DamagedTotal
+	for k, n := range s.MaskedAs {
+		t.MaskedAs[k] += n
+	}
 	for k, n := range s.Unknown {
 		t.Unknown[k] += n
 	}
 }
 
 func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name string, strict, dry bool) (imported, error) {
-	total := imported{Unknown: map[string]int{}, DryRun: dry}
+	total := imported{Unknown: map[string]int{}, MaskedAs: map[string]int{}, DryRun: dry}
 	red, err := guard.NewRedactor(guard.RedactOptions{Keys: h.cfg.Redact.Keys, Values: h.cfg.Redact.Values, Extra: h.cfg.Redact.Extra})
 	if err != nil {
 		return total, err
@@ -166,7 +171,7 @@ func (a *app) printSummary(s format.Summary) error {
 	a.out.printf("%s: %s, %s, %s, %s, %s, %s", show(s.Path, 120), s.Format, counted(s.Sessions, "session"), counted(s.Turns, "turn"),
 		counted(s.Steps, "step"), counted(s.Calls, "call"), counted(s.Errors, "error"))
 	if s.Masked > 0 {
-		a.out.printf("  masked %s", counted(s.Masked, "secret"))
+		a.out.printf("  masked %s (%s)", counted(s.Masked, "secret"), show(records.Counts(s.MaskedAs), 200))
 	}
 	if len(s.Unknown) > 0 {
 		n := 0

@@ -54,7 +54,7 @@ type following struct {
 
 	isNew, updated, unchanged, refused int
 
-	ids                     []string
+	ids []string
 }
 
 // maxFollowed bounds the files that the summary at the end adds up.
@@ -116,7 +116,7 @@ func (f *following) read(ctx context.Context, files []string) (again []string, e
 
 // tell writes the summary at the end.
 func (f *following) tell() error {
-	total := imported{Unknown: map[string]int{}, New: f.isNew, Updated: f.updated, Unchanged: f.unchanged, Refused: f.refused, Skipped: len(f.skipped), IDs: unique(f.ids)}
+	total := imported{Unknown: map[string]int{}, MaskedAs: map[string]int{}, New: f.isNew, Updated: f.updated, Unchanged: f.unchanged, Refused: f.refused, Skipped: len(f.skipped), IDs: unique(f.ids)}
 	for _, s := range f.files {
 		total.add(s)
 	}

@@ -22,7 +22,8 @@ import (
 type Recorder struct {
 	ctx  context.Context
 	sink Sink
-	red  *guard.Redactor
+	red  *guard.Redactor // counts what it masks
+	mute *guard.Redactor // the same without counting, for what is masked twice
 	sum  Summary
 
 	ids    map[string]bool // session ids given so far
@@ -41,8 +42,9 @@ func NewRecorder(ctx context.Context, path, format string, o Options, sink Sink)
 	if red == nil {
 		red = guard.DefaultRedactor()
 	}
-	return &Recorder{ctx: ctx, sink: sink, red: red, ids: map[string]bool{},
-		sum: Summary{Path: path, Format: format}}
+	classes := map[string]int{}
+	return &Recorder{ctx: ctx, sink: sink, red: red.Tally(classes), mute: red, ids: map[string]bool{},
+		sum: Summary{Path: path, Format: format, MaskedAs: classes}}
 }
 
 // Summary returns what was read so far.
@@ -78,7 +80,8 @@ func (r *Recorder) Begin(s trace.Session) error {
 	if r.sum.Sessions == 0 {
 		r.damage = 0 // what was damaged before the first session belongs to it
 	}
-	masked, _ := r.redactHead(s)
+	masked := s
+	r.mute.Session(&masked)
 	if err := r.sink.Begin(masked); err != nil {
 		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, s.ID, err)
 	}
@@ -129,8 +132,8 @@ func (r *Recorder) Turn(t trace.Turn) error {
 
 // End closes the open session.
 func (r *Recorder) End() error {
-	s, n := r.redactHead(r.head)
-	r.sum.Masked += n
+	s := r.head
+	r.sum.Masked += r.red.Session(&s)
 	s.Counts = r.counts
 	s.Damaged = r.sum.DamagedTotal - r.damage
 	raw, err := json.Marshal(struct {
@@ -230,11 +233,6 @@ func (r *Recorder) unique(id string) string {
 	}
 	r.ids[id] = true
 	return id
-}
-
-func (r *Recorder) redactHead(s trace.Session) (trace.Session, int) {
-	n := r.red.Session(&s)
-	return s, n
 }
 
 func (r *Recorder) redactTurn(t *trace.Turn) {

@@ -80,7 +80,9 @@ type Summary struct {
 	Damaged      []Damage `json:"damaged,omitempty"`
 	DamagedTotal int      `json:"damaged_total,omitempty"`
 	// Masked counts the credentials replaced by placeholders.
-	Masked int `json:"masked"`
+	// MaskedAs counts them by class: api-key, jwt, private-key, secret and so on.
+	Masked   int            `json:"masked"`
+	MaskedAs map[string]int `json:"masked_as,omitempty"`
 	// Notes say what else a person should know, bounded.
 	Notes []string `json:"notes,omitempty"`
 }
