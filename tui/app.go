@@ -120,7 +120,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 		a.look.options = style.Options{NoColor: true, ASCII: true, Words: true}
 		a.still, a.tabs94, a.noStatus = true, false, true
 	}
-	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Now: cfg.Now, NoAgent: cfg.Replay == nil,
+	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Patch: cfg.Patch, Now: cfg.Now, NoAgent: cfg.Replay == nil,
 		Scope: &Scope{Session: cfg.Session, Turn: NoTurn}}
 	a.last = *a.ctx.Scope
 	a.restyle()
@@ -133,7 +133,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 
 // newPanes makes every pane.
 func newPanes() []Pane {
-	return []Pane{newSessions(), newTurns(), newTrace(), newScores(), newRepair(), newRules(), newValidation(), newAttention(), newJournal()}
+	return []Pane{newSessions(), newTurns(), newTrace(), newScores(), newRepair(), newRules(), newValidation(), newAttention(), newJournal(), newAttempts()}
 }
 
 // Init asks the terminal what it is and the panes to read.
@@ -334,7 +334,7 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 	}
 	var jump tea.Cmd
 	if c.Held {
-		a.ctx.Held = a.cfg.Stepper.Waiting()
+		a.ctx.Held, a.ctx.PatchHeld = a.cfg.Stepper.Waiting(), a.cfg.PatchStepper.Waiting()
 		jump = a.heldNow()
 	}
 	return tea.Batch(a.apply(c), jump, a.tick(), a.notify(tell))
@@ -355,6 +355,8 @@ func (a *App) followEvent(e event.Event) {
 		}
 	case e.Type == event.RepairStarted:
 		s.Episode, s.Step, s.Attempt, s.Notice = e.EpisodeID, 0, 0, e.NoticeID
+	case e.Type == event.PatchStarted && running.Kind == Mending:
+		s.Run = e.RunID
 	case e.Type == event.RuleAdd, e.Type == event.ValidationCandidate:
 		s.Rule = e.RuleID
 	case e.Type == event.ValidationReplayCase:
@@ -393,7 +395,7 @@ func (a *App) activity(m activityMsg) tea.Cmd {
 	if m.now.Kind == Idle {
 		a.progress.idle()
 		a.ended(m.ended)
-		a.ctx.Held = a.cfg.Stepper.Waiting()
+		a.ctx.Held, a.ctx.PatchHeld = a.cfg.Stepper.Waiting(), a.cfg.PatchStepper.Waiting()
 		c.Held = true
 	}
 	return tea.Batch(a.apply(c), say, a.tick())
@@ -417,6 +419,8 @@ func (a Activity) name() string {
 		return string(a.Kind) + " of " + a.Session
 	case a.Rule != "":
 		return string(a.Kind) + " of " + a.Rule
+	case a.Run != "":
+		return string(a.Kind) + " of " + runTag(a.Run)
 	case a.Episode != "":
 		return string(a.Kind) + " of " + a.Episode
 	}

@@ -18,7 +18,7 @@ const attentionEach = 20
 
 // AttentionItem is one thing that waits for a person.
 type AttentionItem struct {
-	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, flagged, win_offered, candidates.
+	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, flagged, win_offered, patch, candidates.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Do says what a person can do about it.
@@ -29,6 +29,7 @@ type AttentionItem struct {
 	NoticeID  string    `json:"notice_id,omitempty"`
 	EpisodeID string    `json:"episode_id,omitempty"`
 	RuleID    string    `json:"rule_id,omitempty"`
+	RunID     string    `json:"run_id,omitempty"`
 }
 
 // attentionPane lists what waits for a person, each with what to do.
@@ -53,7 +54,8 @@ var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAckn
 	event.RepairCompleted, event.RepairStarted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 	event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.ValidationVerdict,
 	event.StoreQuarantined, event.BudgetStopped, event.Recovery, event.ValidationRoundEnded,
-	event.WinOffered, event.CaseProtected, event.SessionRemoved}
+	event.WinOffered, event.CaseProtected, event.SessionRemoved,
+	event.PatchRouted, event.PatchFinished, event.PatchApplied, event.PatchUndone, event.PatchRemoved}
 
 // Apply implements Pane.
 func (p *attentionPane) Apply(ctx *Context, c Change) tea.Cmd {
@@ -234,6 +236,10 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		}
 		if x.RuleID != "" {
 			s.Rule = x.RuleID
+		}
+		if x.RunID != "" {
+			s.Run = x.RunID
+			return func() tea.Msg { return doMsg{id: action.Focus0} }, true
 		}
 		return nil, true
 	}

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine"
+	"vise/engine/patch"
 )
 
 // Conductor owns what the workbench runs in the background: at most one run at a
@@ -20,9 +21,12 @@ type Conductor struct {
 	harness *engine.Harness
 	replay  func(ctx context.Context, session string) error
 	hold    *Hold
-	now     func() time.Time
-	send    func(tea.Msg)
-	crash   func(cause any, stack []byte)
+	patch   *patch.Bench
+	// patchHold holds the patch loops that are started here.
+	patchHold *PatchHold
+	now       func() time.Time
+	send      func(tea.Msg)
+	crash     func(cause any, stack []byte)
 	// auto: what a replay or repair leaves to decide is validated behind it.
 	auto bool
 
@@ -60,6 +64,8 @@ func (a Activity) Busy() string {
 		return "a replay is running; x cancels it"
 	case a.Kind == Repairing:
 		return "a repair is running; x cancels it"
+	case a.Kind == Mending:
+		return "a patch loop is running; x cancels it"
 	}
 	return "a validation is running; x cancels it"
 }
@@ -93,6 +99,19 @@ func (c *Conductor) Repair(episode string) error {
 	}
 	return c.start(Activity{Kind: Repairing, Episode: episode}, func(ctx context.Context) error {
 		_, err := c.harness.RunRepair(ctx, episode)
+		return err
+	})
+}
+
+// Mend runs the patch loop of a run, held at its first state.
+func (c *Conductor) Mend(q patch.RepairRequest) error {
+	if c.patch == nil {
+		return errors.New("there is no project; vise init writes one")
+	}
+	q.Stepper = c.patchHold
+	return c.start(Activity{Kind: Mending, Run: q.RunID}, func(ctx context.Context) error {
+		c.patchHold.begin()
+		_, err := c.patch.Repair(ctx, q)
 		return err
 	})
 }
@@ -149,6 +168,9 @@ func (c *Conductor) guarded(ctx context.Context, run func(context.Context) error
 // Cancel ends a held repair (the run around it goes on) or else what is running.
 // It says what it did; "" when there was nothing.
 func (c *Conductor) Cancel() string {
+	if c.patchHold.Cancel() {
+		return "the patch loop is cancelled; r starts it again"
+	}
 	if c.hold.Waiting() != nil && c.hold.Cancel() {
 		return "repair cancelled; nothing was acknowledged"
 	}

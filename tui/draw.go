@@ -136,6 +136,8 @@ func (a *App) state() (style.Role, string, string) {
 	switch {
 	case a.ctx.Held != nil:
 		return style.Warn, g.Held, text
+	case a.ctx.PatchHeld != nil:
+		return style.Warn, g.Held, "patch loop held  " + runTag(a.ctx.PatchHeld.RunID) + " before " + string(a.ctx.PatchHeld.State)
 	case run.Kind != Idle:
 		return style.Info, a.busyMark(a.ctx.Style), text
 	case len(a.ctx.Incidents) > 0:

@@ -14,6 +14,9 @@ import (
 
 // eventRole is the colour of a type: what is wrong, what got better, the rest.
 func eventRole(e event.Event) style.Role {
+	if role, ok := patchRole(e); ok {
+		return role
+	}
 	switch e.Type {
 	case event.Regression:
 		if e.Data["clean"] == true {
@@ -47,6 +50,9 @@ func (f fields) int(name string) string {
 
 // eventWords is what an event says in one line, the place it speaks of first.
 func eventWords(e event.Event) string {
+	if said := patchWords(e); said != "" {
+		return said
+	}
 	d := fields(e.Data)
 	place := tag(e.SessionID)
 	if e.TurnIndex != nil {

@@ -36,6 +36,7 @@ var topics = []topic{
 	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.CaseShrunk, event.WinOffered, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationPair, event.ValidationVerdict, event.ValidationRoundEnded}},
 	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded, event.RetestQueued}},
+	{"patch", patched},
 	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.SessionRemoved}},
 }
 
@@ -313,6 +314,9 @@ func (p *journalPane) enter(ctx *Context, e event.Event) {
 	}
 	if e.RuleID != "" {
 		s.Rule = e.RuleID
+	}
+	if e.RunID != "" && strings.HasPrefix(string(e.Type), "patch_") {
+		s.Run = e.RunID
 	}
 	if e.NoticeID != "" {
 		s.Notice = e.NoticeID

@@ -140,6 +140,8 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.show(repairView, "")
 	case action.ViewEvidence:
 		return a.show(evidenceView, "")
+	case action.ViewPatch:
+		return a.show(patchView, "")
 	case action.FocusNext:
 		return a.cycle(1)
 	case action.FocusPrev:
@@ -152,11 +154,13 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.openSearch()
 	case action.Copy, action.CopyCommand, action.CopyLink:
 		return a.copy(id)
+	case action.PatchRepair:
+		return a.mend()
 	case action.Replay, action.Validate, action.ValidateOne, action.Step, action.Continue, action.Cancel:
 		return a.run(id)
 	}
-	if n, ok := strings.CutPrefix(string(id), "focus."); ok && len(n) == 1 && n[0] >= '1' && n[0] <= '9' {
-		return a.goTo(paneOrder[n[0]-'1'])
+	if n, ok := strings.CutPrefix(string(id), "focus."); ok && len(n) == 1 && n[0] >= '0' && n[0] <= '9' {
+		return a.goTo(paneOrder[(n[0]-'0'+9)%10]) // 0 is the tenth
 	}
 	return a.paneAction(id)
 }
@@ -178,7 +182,9 @@ func (a *App) paneAction(id action.ID) tea.Cmd {
 	order := []PaneID{a.focus}
 	switch id {
 	case action.Back, action.Forward:
-		if a.view == repairView {
+		if a.view == patchView {
+			order = []PaneID{PaneAttempts}
+		} else if a.view == repairView {
 			order = []PaneID{PaneRepair}
 		} else if a.view == debugView {
 			order = []PaneID{PaneTurns}
@@ -224,6 +230,9 @@ func (a *App) run(id action.ID) tea.Cmd {
 			a.show(evidenceView, PaneValidation)
 		}
 	case action.Step:
+		if a.cfg.PatchStepper.Step() {
+			return nil
+		}
 		if a.ctx.Held == nil {
 			return a.startRepair()
 		}
@@ -231,6 +240,9 @@ func (a *App) run(id action.ID) tea.Cmd {
 		a.showHeld()
 		a.cfg.Stepper.Step()
 	case action.Continue:
+		if a.cfg.PatchStepper.Continue() {
+			return nil
+		}
 		a.follow = true
 		a.showHeld()
 		a.cfg.Stepper.Continue()
@@ -336,11 +348,15 @@ func (a *App) disabled(id action.ID) string {
 		}
 		return run.Busy()
 	case action.Step:
-		if a.ctx.Held == nil && run.Kind != Idle {
+		if a.ctx.Held == nil && a.ctx.PatchHeld == nil && run.Kind != Idle {
 			return "nothing is held at this moment"
 		}
+	case action.PatchRepair:
+		if why := run.Busy(); why != "" {
+			return why
+		}
 	case action.Continue:
-		if a.ctx.Held == nil {
+		if a.ctx.Held == nil && a.ctx.PatchHeld == nil {
 			return "no repair is held"
 		}
 	case action.Cancel:
@@ -403,7 +419,7 @@ func (a *App) decidedRule(id string) string {
 
 // live reports whether the footer should offer an action now.
 func (a *App) live(id action.ID) bool {
-	if id == action.Step && a.ctx.Held == nil {
+	if id == action.Step && a.ctx.Held == nil && a.ctx.PatchHeld == nil {
 		return false
 	}
 	if id == action.Back { // the footer names both

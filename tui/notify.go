@@ -78,7 +78,12 @@ func worthTelling(e event.Event) string {
 		return "verdict on rule " + tag(e.RuleID)
 	case event.BudgetStopped:
 		return "the budget is used up: work has stopped"
+	case event.PatchFinished:
+		return "the patch loop of " + runTag(e.RunID) + " ended " + fields(e.Data).text("status")
 	case event.StepWaiting:
+		if e.RunID != "" {
+			return "" // stepped through by whoever started it
+		}
 		return "a repair is held and waits for a step"
 	}
 	return ""

@@ -14,6 +14,8 @@ import (
 	"vise/engine"
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/patch"
+	"vise/engine/patch/run"
 	"vise/store"
 	"vise/tui/action"
 	"vise/tui/style"
@@ -22,7 +24,7 @@ import (
 // PaneID names a pane: in layouts, key scopes and tests.
 type PaneID string
 
-// The panes. Keys 1 to 9 focus them in this order.
+// The panes. Keys 1 to 9 and 0 focus them in this order.
 const (
 	PaneSessions   PaneID = "sessions"
 	PaneTurns      PaneID = "turns"
@@ -33,6 +35,7 @@ const (
 	PaneValidation PaneID = "validation"
 	PaneAttention  PaneID = "attention"
 	PaneJournal    PaneID = "journal"
+	PaneAttempts   PaneID = "attempts"
 )
 
 // Pane is one part of the screen. It is used from the update goroutine only.
@@ -89,6 +92,10 @@ type Context struct {
 	Scope   *Scope
 	Style   *style.Style
 	Now     func() time.Time
+	// Patch does the work of the patch loop; nil without a project.
+	Patch *patch.Bench
+	// PatchHeld is the patch loop that waits for a person, if one does.
+	PatchHeld *run.Loop
 	// Held is the checkpoint at which a repair waits for a person, if one does.
 	Held *Held
 	// Incidents are the errors of what the workbench started, oldest first.
@@ -128,6 +135,7 @@ type Scope struct {
 	Notice  string
 	Case    string
 	Verdict string
+	Run     string // of a coding agent
 }
 
 // NoTurn is Scope.Turn when no turn is selected.
@@ -186,6 +194,7 @@ type Activity struct {
 	Session string // the session that is replayed
 	Rule    string // the rule that is validated; "" = until idle
 	Episode string // the episode that is repaired
+	Run     string // the run of a coding agent whose loop goes on
 	Since   time.Time
 	// Stopping: it was cancelled and is ending.
 	Stopping bool
@@ -200,4 +209,5 @@ const (
 	Replaying  ActivityKind = "replay"
 	Repairing  ActivityKind = "repair"
 	Validating ActivityKind = "validation"
+	Mending    ActivityKind = "patch loop"
 )

@@ -13,6 +13,7 @@ type progress struct {
 	done     int // turns of the session that have ended
 	turns    int
 	episode  string
+	state    string // of the patch loop
 	step     int
 	started  time.Time
 	rule     string
@@ -38,7 +39,13 @@ func (p *progress) take(e event.Event) {
 		}
 	case event.RepairStarted:
 		p.episode, p.step, p.started = e.EpisodeID, 1, e.At
+	case event.PatchState:
+		p.state, _ = e.Data["state"].(string)
+		p.step, _ = number(e.Data["attempt"])
 	case event.StepWaiting:
+		if e.RunID != "" {
+			break // a patch loop
+		}
 		p.step, _ = number(e.Data["turn"])
 		p.episode = e.EpisodeID
 	case event.RepairModelTurn:
@@ -106,6 +113,8 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 		return s + "  " + elapsed(now.Sub(a.Since))
 	case a.Kind == Repairing:
 		return "repairing  " + a.Episode
+	case a.Kind == Mending:
+		return fmt.Sprintf("patch loop  %s  %s  attempt %d", runTag(a.Run), p.state, p.step)
 	}
 	return ""
 }

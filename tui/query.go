@@ -46,6 +46,19 @@ func (q *query[T]) ask(ctx *Context, read func(tx *store.Tx) (T, error)) tea.Cmd
 	}
 }
 
+// outside is ask for what does not lie in the store.
+func (q *query[T]) outside(ctx *Context, read func() (T, error)) tea.Cmd {
+	q.seq++
+	r, end := reply[T]{pane: q.pane, name: q.name, seq: q.seq}, ctx.Ctx
+	return func() tea.Msg {
+		if end.Err() != nil {
+			return nil
+		}
+		r.value, r.err = read()
+		return r
+	}
+}
+
 // drop makes the reply to a question that is under way an outdated one.
 func (q *query[T]) drop() { q.seq++ }
 

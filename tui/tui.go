@@ -17,6 +17,7 @@ import (
 
 	"vise/engine"
 	"vise/engine/event"
+	"vise/engine/patch"
 	"vise/store"
 	"vise/themes"
 	"vise/tui/action"
@@ -34,6 +35,11 @@ type Config struct {
 	Stepper *Hold
 	// Replay runs a recorded session through the agent; nil: no agent is configured.
 	Replay func(ctx context.Context, session string) error
+	// Patch does the work of the patch loop; PatchStepper holds its loops, with
+	// PatchBounds as their bounds.
+	Patch        *patch.Bench
+	PatchStepper *PatchHold
+	PatchBounds  patch.RepairRequest
 	// AutoValidate starts a validation behind every replay and repair (validate.auto).
 	AutoValidate bool
 	// MaxTurns is the bound of a repair, for the header; 0 = unknown.
@@ -126,7 +132,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.linear() {
 		r.lines = &linear{out: cfg.Out, msgs: make(chan tea.Msg), ctx: pctx, crash: r.crash}
 	}
-	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
+	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, patch: cfg.Patch, patchHold: cfg.PatchStepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
 	if cfg.Store != nil {
 		if cfg.place, cfg.placed, err = ReadPlace(cfg.Store); err != nil {
 			themeErr = errors.Join(themeErr, err) // told, and begun afresh

@@ -10,6 +10,7 @@ const (
 	debugView    viewID = "debug"
 	repairView   viewID = "repair"
 	evidenceView viewID = "evidence"
+	patchView    viewID = "patch"
 )
 
 // viewDef is a view: its tree of panes and the pane that has the focus at first.
@@ -48,16 +49,19 @@ func views() []viewDef {
 		{evidenceView, "Evidence", "E", layout.Split(layout.Stack, 1,
 			leaf(PaneValidation, 6, 0, 40, 7),
 			layout.Split(layout.Columns, 5, leaf(PaneRules, 1, 1, 32, 6), leaf(PaneJournal, 1, 2, 32, 6))), PaneValidation},
+		{patchView, "Patch", "P", layout.Split(layout.Columns, 1,
+			leaf(PaneAttempts, 26, 0, 48, 8),
+			layout.Split(layout.Stack, 12, leaf(PaneAttention, 2, 1, 24, 4), leaf(PaneJournal, 3, 2, 28, 5))), PaneAttempts},
 	}
 }
 
-// paneOrder is the order of the panes: that of the keys 1 to 9.
-var paneOrder = []PaneID{PaneSessions, PaneTurns, PaneTrace, PaneScores, PaneRepair, PaneRules, PaneValidation, PaneAttention, PaneJournal}
+// paneOrder is the order of the panes: that of the keys 1 to 9 and 0.
+var paneOrder = []PaneID{PaneSessions, PaneTurns, PaneTrace, PaneScores, PaneRepair, PaneRules, PaneValidation, PaneAttention, PaneJournal, PaneAttempts}
 
 // paneNames are the nouns by which the panes are called.
 var paneNames = map[PaneID]string{
 	PaneSessions: "Sessions", PaneTurns: "Turns", PaneTrace: "Trace", PaneScores: "Scores", PaneRepair: "Repair",
-	PaneRules: "Rules", PaneValidation: "Validation", PaneAttention: "Attention", PaneJournal: "Journal",
+	PaneRules: "Rules", PaneValidation: "Validation", PaneAttention: "Attention", PaneJournal: "Journal", PaneAttempts: "Attempts",
 }
 
 // home is the view in which a pane is looked for when the current one lacks it.

@@ -57,6 +57,9 @@ func waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionI
 	if len(budget) > 0 {
 		out = append(out, AttentionItem{Kind: "budget", At: budget[0].At, Text: "the budget stopped a model call at " + clock(budget[0].At), Do: "raise budget.usd or budget.tokens in vise.toml"})
 	}
+	if out, err = mending(tx, out); err != nil {
+		return nil, err
+	}
 	if out, err = flagged(tx, out); err != nil {
 		return nil, err
 	}

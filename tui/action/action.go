@@ -31,10 +31,12 @@ const (
 	Focus7    ID = "focus.7"
 	Focus8    ID = "focus.8"
 	Focus9    ID = "focus.9"
+	Focus0    ID = "focus.0"
 
 	ViewDebug    ID = "view.debug"
 	ViewRepair   ID = "view.repair"
 	ViewEvidence ID = "view.evidence"
+	ViewPatch    ID = "view.patch"
 	Zoom         ID = "view.zoom"
 	Half         ID = "view.half"
 	Wider        ID = "view.wider"
@@ -78,6 +80,11 @@ const (
 	Acknowledge ID = "notice.acknowledge"
 	// Protect makes the session in scope a case that rules must not break.
 	Protect ID = "case.protect"
+	// PatchRepair gives the agent of the run under the cursor another try,
+	// PatchApply writes its patch to the project, PatchUndo takes it back.
+	PatchRepair ID = "patch.repair"
+	PatchApply  ID = "patch.apply"
+	PatchUndo   ID = "patch.undo"
 	// Retire and Restore move the rule under the cursor.
 	Retire  ID = "rule.retire"
 	Restore ID = "rule.restore"

@@ -37,9 +37,14 @@ var defaults = []Action{
 	{ID: Retest, Title: "queue a new test of this rule in force", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"t"}},
 	{ID: Protect, Title: "protect this session as a win", Group: "case", Scope: Pane, Panes: []string{"sessions", "turns", "attention"}, Keys: []string{"p"}},
 
+	{ID: PatchRepair, Title: "repair this run: another try for its agent", Short: "repair", Group: "patch", Scope: Pane, Panes: []string{"attempts"}, Keys: []string{"r"}, Rank: 6},
+	{ID: PatchApply, Title: "apply this patch to the project", Short: "apply", Group: "patch", Scope: Pane, Panes: []string{"attempts"}, Keys: []string{"a"}, Rank: 7},
+	{ID: PatchUndo, Title: "take the applied patch back", Group: "patch", Scope: Pane, Panes: []string{"attempts"}, Keys: []string{"u"}},
+
 	{ID: ViewDebug, Title: "view Debug: sessions, turns, scores, trace", Group: "view", Scope: Global, Keys: []string{"D"}},
 	{ID: ViewRepair, Title: "view Repair: the repair agent step by step", Group: "view", Scope: Global, Keys: []string{"R"}},
 	{ID: ViewEvidence, Title: "view Evidence: validation, rules, journal", Group: "view", Scope: Global, Keys: []string{"E"}},
+	{ID: ViewPatch, Title: "view Patch: attempts of coding agents", Group: "view", Scope: Global, Keys: []string{"P"}},
 	{ID: Zoom, Title: "zoom this pane", Short: "zoom", Group: "view", Scope: Global, Keys: []string{"z"}, Rank: 13},
 	{ID: Half, Title: "give this pane most of the screen", Group: "view", Scope: Global, Keys: []string{"Z"}},
 	{ID: Wider, Title: "make this pane wider", Group: "view", Scope: Global, Keys: []string{">"}},
@@ -58,6 +63,7 @@ var defaults = []Action{
 	{ID: Focus7, Title: "focus Validation", Group: "view", Scope: Global, Keys: []string{"7"}},
 	{ID: Focus8, Title: "focus Attention", Group: "view", Scope: Global, Keys: []string{"8"}},
 	{ID: Focus9, Title: "focus Journal", Group: "view", Scope: Global, Keys: []string{"9"}},
+	{ID: Focus0, Title: "focus Attempts", Group: "view", Scope: Global, Keys: []string{"0"}},
 	{ID: Themes, Title: "choose a theme", Group: "view", Scope: Global, Keys: []string{"T"}, Arg: "name"},
 	{ID: Mouse, Title: "leave the mouse to the terminal, or take it back", Group: "view", Scope: Global, Keys: []string{"M"}},
 	{ID: Redraw, Title: "redraw the screen", Group: "view", Scope: Global, Keys: []string{"ctrl+l"}},

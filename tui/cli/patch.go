@@ -57,7 +57,7 @@ func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus) (*patch
 // withBench opens the project as the store's owner with its patch loop.
 func (a *app) withBench(ctx context.Context, narrate bool, fn func(*patch.Bench, *harness) error) error {
 	return a.withHarness(ctx, needs{narrate: narrate}, func(h *harness) error {
-		b, err := a.bench(h.cfg, h.store, h.bus)
+		b, err := a.bench(h.cfg, h.store, h.Events())
 		if err != nil {
 			return err
 		}

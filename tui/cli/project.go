@@ -131,7 +131,6 @@ type harness struct {
 	*engine.Harness
 	cfg    *config.Config
 	store  *store.Store
-	bus    *event.Bus
 	runner *replay.Runner
 	// narrator prints events as they come; nil when the command prints its own.
 	narrator *narrator
@@ -155,7 +154,7 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
 
-	h := &harness{cfg: cfg, store: st, bus: bus}
+	h := &harness{cfg: cfg, store: st}
 	if n.narrate {
 		if h.narrator, err = a.narrate(ctx, bus, st); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 
 	"vise/engine/config"
 	"vise/engine/event"
+	"vise/engine/patch"
 	"vise/engine/trace"
 	"vise/store"
 	"vise/tui"
@@ -86,6 +87,11 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 			s.ReportDir = filepath.Dir(logs.Name())
 		}
 		s.Stepper, s.MaxTurns = hold, cfg.Repair.MaxTurns
+		if s.Patch, err = a.bench(cfg, h.store, h.Events()); err != nil {
+			return err
+		}
+		s.PatchStepper = tui.NewPatchHold(h.Events(), h.store.Now)
+		s.PatchBounds = patch.RepairRequest{MaxAttempts: cfg.Patch.MaxAttempts, MaxRuntime: cfg.Patch.MaxRuntime}
 		if h.runner != nil {
 			s.Replay = func(ctx context.Context, id string) error { return h.replayOne(ctx, id) }
 		}
