@@ -42,18 +42,23 @@ func (p *attemptsPane) row(r attemptRow, selected bool) string {
 	if r.depth > 0 {
 		indent = "  " + g.Again + " "
 	}
-	row.Put(role, indent+mark+" ").Cell(style.Strong, runTag(r.run.ID), 13).Cell(style.Dim, clock(r.run.Created), 9).Cell(role, next, 10)
-	verdict, class := "–", ""
+	verdict, class := g.Neutral, ""
 	if pr := r.run.Proof; pr != nil {
 		verdict = strings.ToLower(strings.ReplaceAll(pr.Verdict, "_", " "))
 		class = string(pr.Class)
 	}
-	row.Cell(style.Text, verdict, 11).Cell(style.Dim, strings.ReplaceAll(class, "_", " "), 15)
-	files := 0
-	if r.run.Patch != nil {
-		files = len(r.run.Patch.Entries)
+	row.Put(role, indent+mark+" ").Cell(style.Strong, runTag(r.run.ID), 13)
+	if p.w >= 100 {
+		row.Cell(style.Dim, clock(r.run.Created), 9)
 	}
-	row.Cell(style.Dim, count(files, "file"), 9)
+	row.Cell(role, next, 10).Cell(style.Text, verdict, 11).Cell(style.Dim, strings.ReplaceAll(class, "_", " "), 12)
+	if p.w >= 100 {
+		files := 0
+		if r.run.Patch != nil {
+			files = len(r.run.Patch.Entries)
+		}
+		row.Cell(style.Dim, count(files, "file"), 9)
+	}
 	what := r.run.Task
 	if what == "" {
 		what = strings.Join(r.run.Command, " ")
@@ -152,7 +157,11 @@ func (p *attemptsPane) loopRows() []string {
 	rows = append(rows, p.field("agent", style.Text, text)...)
 	rows = append(rows, p.field("", style.Dim, strings.TrimSpace(string(d.run.Status)+" "+d.run.Exit+" "+d.run.Error)+"; "+d.run.Sandbox)...)
 	if d.loop != nil && d.loop.Packet != "" {
-		rows = append(rows, p.field("packet", style.Dim, d.loop.Packet)...)
+		name := d.loop.Packet
+		if i := strings.LastIndex(name, "/.vise/"); i >= 0 {
+			name = name[i+1:] // the project's folder is known
+		}
+		rows = append(rows, p.field("packet", style.Dim, name)...)
 	}
 	return rows
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	"vise/engine/event"
@@ -12,27 +13,31 @@ import (
 func patchWords(e event.Event) string {
 	d := fields(e.Data)
 	id := runTag(e.RunID)
+	about := func(parts ...string) string {
+		return strings.Join(slices.DeleteFunc(append(parts, id), func(s string) bool { return s == "" }), "  ")
+	}
+	plain := func(name string) string { return strings.ReplaceAll(d.text(name), "_", " ") }
 	switch e.Type {
 	case event.PatchStarted:
-		s := id + "  " + d.text("program") + "  " + count2(d.int("base_files"), "file")
+		repair := ""
 		if d["repair_of"] != nil {
-			s += "  repair " + d.int("attempt") + " of " + runTag(d.text("repair_of"))
+			repair = "repair " + d.int("attempt") + " of " + runTag(d.text("repair_of"))
 		}
-		return s
+		return about(d.text("program"), repair, "on "+count2(d.int("base_files"), "file"))
 	case event.PatchDriven:
-		return id + "  " + strings.ReplaceAll(d.text("status"), "_", " ") + "  " + count2(d.int("files"), "file") + " changed  policy says " + d.text("outcome")
+		return about(plain("status"), count2(d.int("files"), "file")+" changed", "policy says "+d.text("outcome"))
 	case event.PatchProved:
-		return id + "  " + strings.ToLower(strings.ReplaceAll(d.text("verdict"), "_", " ")) + "  " + strings.ReplaceAll(d.text("class"), "_", " ")
+		return about(strings.ToLower(plain("verdict")), plain("class"))
 	case event.PatchRouted:
-		return id + "  " + d.text("kind") + "  " + strings.ReplaceAll(d.text("code"), "_", " ")
+		return about(d.text("kind"), plain("code"))
 	case event.PatchPacket:
-		return id + "  for repair " + d.int("attempt")
+		return about("for repair " + d.int("attempt"))
 	case event.PatchState:
-		return id + "  " + d.text("state")
+		return about(d.text("state"))
 	case event.PatchFinished:
-		return id + "  " + d.text("status") + "  " + strings.ReplaceAll(d.text("code"), "_", " ") + "  " + count2(d.int("attempts"), "proof")
+		return about(d.text("status"), plain("code"), count2(d.int("attempts"), "proof"))
 	case event.PatchApplied, event.PatchUndone:
-		return id + "  " + count2(d.int("files"), "file")
+		return about(count2(d.int("files"), "file"))
 	case event.PatchRemoved:
 		return id
 	}

@@ -240,9 +240,9 @@ func (a *app) printRun(r run.Run) error {
 	if r.Sandbox != "" {
 		a.out.printf("held       %s", show(r.Sandbox, 300))
 	}
-	a.out.printf("base       %d files, %s", r.BaseFiles, short(r.BaseDigest))
+	a.out.printf("base       %s, %s", counted(float64(r.BaseFiles), "file"), short(r.BaseDigest))
 	if r.Patch != nil {
-		a.out.printf("patch      %d files, blast radius %d (%s), later %s", len(r.Patch.Entries), r.Blast.Score, r.Blast.Level, r.Future.Level)
+		a.out.printf("patch      %s, blast radius %d (%s), later %s", counted(float64(len(r.Patch.Entries)), "file"), r.Blast.Score, r.Blast.Level, r.Future.Level)
 		var rows [][]string
 		for _, e := range r.Patch.Entries {
 			kind := ""
