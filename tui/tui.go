@@ -55,6 +55,8 @@ type Config struct {
 	ThemeDir string
 	// Keys are own keys by action (ui.keys).
 	Keys map[string][]string
+	// KeyPlace is where a binding of Keys is written, for errors; nil = unknown.
+	KeyPlace func(action string) string
 	// FPS bounds the frames a second; 0 = 60, and 30 over SSH and in tmux.
 	FPS int
 	// NoMouse leaves the mouse to the terminal.
@@ -121,7 +123,7 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("workbench: %w", themeErr)
 	}
 
-	keys, err := action.Default().Bind(cfg.Keys)
+	keys, err := action.Default().Bind(cfg.Keys, cfg.KeyPlace)
 	if err != nil {
 		return fmt.Errorf("workbench: %w", err)
 	}

@@ -239,14 +239,16 @@ type Patch struct {
 
 // UI is the workbench.
 type UI struct {
-	Theme  string
-	Keys   map[string][]string // action → keys
-	FPS    int
-	Motion bool
-	Mouse  bool
-	Linear bool
-	Notify bool
-	Status bool
+	Theme string
+	Keys  map[string][]string // action → keys
+	// KeyLines are the lines of Keys in the file that sets them.
+	KeyLines map[string]int
+	FPS      int
+	Motion   bool
+	Mouse    bool
+	Linear   bool
+	Notify   bool
+	Status   bool
 }
 
 // Path resolves a configured path against the project's folder; absolute paths stay.

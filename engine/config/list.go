@@ -176,7 +176,9 @@ func bindings(at func(*Config) *map[string][]string) kind {
 			return
 		}
 		out := map[string][]string{}
+		c.UI.KeyLines = map[string]int{}
 		for _, f := range v.table {
+			c.UI.KeyLines[f.name] = f.at.line
 			if !actionName.MatchString(f.name) {
 				bad(f.at, "%s is not the name of an action", quote(f.name))
 				continue

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // Registry is a checked list of actions.
@@ -25,6 +26,11 @@ func Default() *Registry {
 // New checks that ids are unique, that nothing without a key is left out of the
 // palette, and that no key means two things in one place.
 func New(list []Action) (*Registry, error) {
+	return checked(list, func(id ID) string { return strconv.Quote(string(id)) })
+}
+
+// checked is New with a way to name an action in errors.
+func checked(list []Action, named func(ID) string) (*Registry, error) {
 	r := &Registry{list: slices.Clone(list), byID: map[ID]int{}, byKey: map[string][]int{}}
 	var errs []error
 	for i, a := range r.list {
@@ -37,11 +43,11 @@ func New(list []Action) (*Registry, error) {
 		r.byID[a.ID] = i
 		for _, k := range a.Keys {
 			if why := reserved[k]; why != "" && !(a.ID == Suspend && k == "ctrl+z") {
-				errs = append(errs, fmt.Errorf("action %q: key %q is %s", a.ID, k, why))
+				errs = append(errs, fmt.Errorf("action %s: key %q is %s", named(a.ID), k, why))
 			}
 			for _, j := range r.byKey[k] {
 				if b := r.list[j]; clash(a, b) {
-					errs = append(errs, fmt.Errorf("key %q means both %q and %q: give one of them another key", k, b.ID, a.ID))
+					errs = append(errs, fmt.Errorf("key %q means both %s and %s: give one of them another key", k, named(b.ID), named(a.ID)))
 				}
 			}
 			r.byKey[k] = append(r.byKey[k], i)
@@ -131,31 +137,4 @@ func KeyName(key string) string {
 		return "→"
 	}
 	return key
-}
-
-// Bind returns the registry with other keys for some actions, by their names. An
-// unknown name, a key that is reserved and a key that means two things are errors
-// that name both sides.
-func (r *Registry) Bind(keys map[string][]string) (*Registry, error) {
-	if len(keys) == 0 {
-		return r, nil
-	}
-	list := slices.Clone(r.list)
-	var errs []error
-	for name, k := range keys {
-		i, ok := r.byID[ID(name)]
-		if !ok {
-			errs = append(errs, fmt.Errorf("ui.keys in vise.toml: no action is called %q; vise keys lists them", name))
-			continue
-		}
-		list[i].Keys = slices.Clone(k)
-	}
-	if len(errs) > 0 {
-		return nil, errors.Join(errs...)
-	}
-	bound, err := New(list)
-	if err != nil {
-		return nil, fmt.Errorf("ui.keys in vise.toml: %w", err)
-	}
-	return bound, nil
 }

@@ -73,22 +73,28 @@ func TestNewConflicts(t *testing.T) {
 }
 
 func TestBind(t *testing.T) {
-	r, err := action.Default().Bind(map[string][]string{"run.replay": {"F5", "ctrl+t"}})
+	r, err := action.Default().Bind(map[string][]string{"run.replay": {"F5", "ctrl+t"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a, _ := r.Lookup("F5", "trace"); a.ID != action.Replay {
+	if a, _ := r.Lookup("f5", "trace"); a.ID != action.Replay {
 		t.Errorf("F5 means %q", a.ID)
 	}
 	if a, ok := r.Lookup("r", "trace"); ok {
 		t.Errorf("r still means %q", a.ID)
 	}
 	for want, keys := range map[string]map[string][]string{
-		`no action is called "run.away"`: {"run.away": {"r"}},
-		`key "c" means both`:             {"run.replay": {"c"}},
-		"flow control":                   {"run.replay": {"ctrl+s"}},
+		`no action is called "run.away"`:                       {"run.away": {"r"}},
+		`key "c" means both`:                                   {"run.replay": {"c"}},
+		"flow control":                                         {"run.replay": {"ctrl+s"}},
+		"few terminals":                                        {"run.replay": {"ctrl+shift+r"}},
+		"is no key that terminals send":                        {"run.replay": {"hyper"}},
+		"none of ctrl, alt and shift":                          {"run.replay": {"cmd+r"}},
+		"written as the character":                             {"run.replay": {"shift+r"}},
+		`"help.keys" (a default) cannot be reached: "move.up"`: {"move.up": {"?", "k"}},
+		`"quit" (ui.keys in vise.toml) needs a key`:            {"quit": {}},
 	} {
-		if _, err := action.Default().Bind(keys); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := action.Default().Bind(keys, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Bind(%v) = %v, want %q", keys, err, want)
 		}
 	}
@@ -104,13 +110,13 @@ func TestFooter(t *testing.T) {
 	}
 }
 
-// A key that a person binds twice names itself, both actions, and where to look.
+// A key that a person binds twice names itself, both actions, and the line.
 func TestBindNamesTheConflict(t *testing.T) {
-	_, err := action.Default().Bind(map[string][]string{"run.replay": {"s"}})
+	_, err := action.Default().Bind(map[string][]string{"run.replay": {"s"}}, func(string) string { return "vise.toml:14" })
 	if err == nil {
 		t.Fatal("bound")
 	}
-	for _, want := range []string{"ui.keys in vise.toml", `"s"`, `"run.replay"`, `"run.step"`} {
+	for _, want := range []string{"ui.keys", `"s"`, `"run.replay" (vise.toml:14)`, `"run.step" (a default)`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not name %s", err, want)
 		}

@@ -30,11 +30,11 @@ func (a *app) openCmd() *cobra.Command {
 				return usagef("%w", err)
 			}
 			if !a.json && tui.IsTerminal(a.in, a.out.w) {
-				cfg, _, err := a.load()
+				cfg, origins, err := a.load()
 				if err != nil {
 					return err
 				}
-				return a.openWorkbench(cmd.Context(), cfg, opening{name: filepath.Base(cfg.Root), link: &l})
+				return a.openWorkbench(cmd.Context(), cfg, opening{name: filepath.Base(cfg.Root), link: &l, keys: keyPlace(cfg, origins)})
 			}
 			return a.tellLink(cmd.Context(), l)
 		},

@@ -40,11 +40,11 @@ func (a *app) workbench(ctx context.Context, o opening) error {
 			return tui.Run(ctx, a.screen("no project", config.Default()))
 		}
 	}
-	cfg, _, err := a.load()
+	cfg, origins, err := a.load()
 	if err != nil {
 		return err
 	}
-	o.name = filepath.Base(cfg.Root)
+	o.name, o.keys = filepath.Base(cfg.Root), keyPlace(cfg, origins)
 	return a.openWorkbench(ctx, cfg, o)
 }
 
@@ -54,6 +54,7 @@ type opening struct {
 	session string // to begin with; "" = where it was left
 	fresh   bool   // at the newest session
 	link    *tui.Link
+	keys    func(action string) string // where a binding is written
 	// fleeting: the project's folder goes when the workbench ends.
 	fleeting bool
 }
@@ -73,6 +74,7 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 	return a.withProject(ctx, cfg, n, func(h *harness) error {
 		s := a.screen(o.name, cfg)
 		s.Harness, s.Store, s.Bus, s.Session = h.Harness, h.store, h.Events(), o.session
+		s.KeyPlace = o.keys
 		s.Fresh, s.Link = o.fresh, o.link
 		if s.Session != "" {
 			if err := h.store.View(func(tx *store.Tx) error {
@@ -158,18 +160,30 @@ func (h *harness) replayOne(ctx context.Context, id string) error {
 	return h.live(ctx, head, inputs, runs, nil)
 }
 
+// keyPlace says where a key binding is written.
+func keyPlace(cfg *config.Config, origins config.Origins) func(string) string {
+	return func(name string) string {
+		s, _ := origins.Of("ui.keys")
+		if line := cfg.UI.KeyLines[name]; s.File != "" && line > 0 {
+			return fmt.Sprintf("%s:%d", s.File, line)
+		}
+		return ""
+	}
+}
+
 func (a *app) keysCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "keys", Short: "List the keys of the workbench", Args: cobra.NoArgs,
 		Long: "The keys of every action, with those of ui.keys where a project or the user's configuration sets them.",
 		RunE: func(*cobra.Command, []string) error {
 			cfg := config.Default()
+			var origins config.Origins
 			if _, err := a.projectFile(); err == nil {
-				if cfg, _, err = a.load(); err != nil {
+				if cfg, origins, err = a.load(); err != nil {
 					return err
 				}
 			}
-			keys, err := action.Default().Bind(cfg.UI.Keys)
+			keys, err := action.Default().Bind(cfg.UI.Keys, keyPlace(cfg, origins))
 			if err != nil {
 				return err
 			}
