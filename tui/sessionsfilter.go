@@ -87,7 +87,7 @@ func (t toolRow) Is(key, value string) bool {
 // FilterSpec implements Filterer.
 func (p *sessionsPane) FilterSpec() filter.Spec {
 	return filter.Spec{
-		Words: map[string][]string{"status": {"fail", "ok", "alert", "cut", "unscored"}, "origin": {"recorded", "live", "replay"}, "agent": nil, "tool": nil},
+		Words: map[string][]string{"status": {"fail", "ok", "alert", "cut", "unscored"}, "origin": {"recorded", "live"}, "agent": nil, "tool": nil},
 		Slow:  []string{"tool"}, Numbers: []string{"score", "turns", "calls", "errors"},
 	}
 }
@@ -219,7 +219,7 @@ func (p *sessionsPane) sift(ctx *Context) tea.Cmd {
 func readFacts(alive context.Context, tx *store.Tx) (out []sessionFacts, whole bool, err error) {
 	after := ""
 	for len(out) < sessionsIndexed && alive.Err() == nil {
-		heads, err := tx.Sessions(store.Window{After: after, Limit: sessionsStride})
+		heads, err := tx.Sessions(store.Window{Own: true, After: after, Limit: sessionsStride})
 		if err != nil {
 			return nil, false, err
 		}
@@ -256,7 +256,7 @@ func freshFacts(tx *store.Tx, index []sessionFacts, dirty map[string]bool) ([]se
 		if err != nil {
 			return nil, err
 		}
-		if !ok {
+		if !ok || head.Origin == trace.Replay { // gone, or a run of a validation
 			fresh[id] = nil
 			continue
 		}
