@@ -89,6 +89,20 @@ func (a *App) find() tea.Cmd {
 
 // found says how much the search has brought.
 func (a *App) found() string {
+	if wrong := searchTrouble(a.search.input.Value()); wrong != "" {
+		return wrong
+	}
+	n := a.matched()
+	if p, ok := a.panes[a.search.pane].(placed); ok {
+		if at := p.MatchAt(); at > 0 {
+			return itoa(at) + " of " + n
+		}
+	}
+	return n
+}
+
+// matched says how many matches there are.
+func (a *App) matched() string {
 	if far, ok := a.panes[a.search.pane].(farSearcher); ok {
 		return far.Found()
 	}
@@ -127,7 +141,7 @@ func (a *App) searchRow(r *style.Row) string {
 		before := string([]rune(value)[:a.search.input.Position()])
 		a.cursorAt = tea.NewCursor(min(a.w-1, at+s.Width(s.Clean(before))), a.h-1)
 	}
-	keys := "enter keep  esc end"
+	keys := "enter keep  esc end  " + regexSwitch + " before an expression"
 	if !a.search.typing {
 		keys = "n N next/previous  esc end"
 	}

@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -217,10 +216,9 @@ func (p *sessionsPane) match(r sessionRow) bool {
 	return p.find != "" && sessionHolds(r.Session, p.find)
 }
 
-// sessionHolds reports whether a session is one that was searched for; the query is
-// in small letters.
+// sessionHolds reports whether a session is one that was searched for.
 func sessionHolds(s trace.Session, query string) bool {
-	return strings.Contains(strings.ToLower(s.ID+" "+s.Title+" "+s.ReplayOf), query)
+	return matches(s.ID+" "+s.Title+" "+s.ReplayOf, query)
 }
 
 // ends reports whether a move must load the list's end first.

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/event"
@@ -351,7 +349,7 @@ func (p *sessionsPane) seek(ctx *Context, forward bool, ok func(sessionRow) bool
 
 // Search marks sessions whose name holds the text.
 func (p *sessionsPane) Search(ctx *Context, q string) int {
-	p.find, p.total = strings.ToLower(q), -1
+	p.find, p.total = q, -1
 	p.stopSeeking()
 	p.bump()
 	if q == "" {

@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/trace"
@@ -40,7 +38,7 @@ func (p *tracePane) seek(ctx *Context, forward bool, ok func(traceRow) bool) boo
 
 // Search implements Searcher: over names, arguments, results and errors.
 func (p *tracePane) Search(ctx *Context, q string) int {
-	p.find = strings.ToLower(q)
+	p.find = q
 	p.bump()
 	n, moved := p.list.Find(p.match)
 	if moved {
@@ -60,7 +58,7 @@ func (p *tracePane) match(r traceRow) bool {
 		return false
 	}
 	for _, s := range []*trace.Span{r.tree.Span, r.pair.a, r.pair.b} {
-		if s != nil && strings.Contains(strings.ToLower(s.Name+"\n"+s.Input+"\n"+s.Output+"\n"+s.Error), p.find) {
+		if s != nil && matches(s.Name+"\n"+s.Input+"\n"+s.Output+"\n"+s.Error, p.find) {
 			return true
 		}
 	}

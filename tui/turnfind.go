@@ -1,8 +1,6 @@
 package tui
 
 import (
-	"strings"
-
 	tea "charm.land/bubbletea/v2"
 
 	"vise/store"
@@ -13,7 +11,7 @@ const turnsSought = 20000
 
 // Search implements Searcher: over what the user said.
 func (p *turnsPane) Search(ctx *Context, q string) int {
-	p.find = strings.ToLower(q)
+	p.find = q
 	p.sought.drop()
 	p.bump()
 	n, moved := p.list.Find(p.match)
@@ -38,7 +36,7 @@ func (p *turnsPane) match(r turnRow) bool {
 func (p *turnsPane) holds(input string) bool { return turnHolds(input, p.find) }
 
 func turnHolds(input, query string) bool {
-	return strings.Contains(strings.ToLower(firstLine(input)), query)
+	return matches(firstLine(input), query)
 }
 
 // SearchFar implements farSearcher: the first match of the session when none is

@@ -313,3 +313,41 @@ func TestWorkbenchDumb(t *testing.T) {
 		t.Errorf("escape sequences were sent: %q", d.Raw())
 	}
 }
+
+// The colours that a terminal has are those that are sent: 24 bits, 256, 16, or none; over
+// SSH frames are synchronised although the terminal was not asked, in tmux they are too.
+func TestWorkbenchTerminals(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		env  []string
+		has  []string
+		not  []string
+	}{
+		{"true colour", nil, []string{"38;2;"}, []string{"38;5;"}},
+		{"256 colours", []string{"COLORTERM=", "TERM=xterm-256color"}, []string{"38;5;"}, []string{"38;2;"}},
+		{"16 colours", []string{"COLORTERM=", "TERM=xterm"}, []string{"\x1b[9"}, []string{"38;2;", "38;5;"}},
+		{"no colour", []string{"NO_COLOR=0"}, []string{"\x1b[1"}, []string{"38;2;", "38;5;", "\x1b[31m", "\x1b[91m"}},
+		{"over SSH", []string{"SSH_TTY=/dev/pts/7"}, []string{"\x1b[?2026h", "38;2;"}, nil},
+		{"over SSH, switched off", []string{"SSH_TTY=/dev/pts/7", "VISE_NO_SYNC=1"}, nil, []string{"\x1b[?2026h"}},
+		{"tmux", []string{"TERM=tmux-256color", "TMUX=/nowhere,1,0", "COLORTERM="}, []string{"38;5;"}, []string{"38;2;", "\x1b]9;4"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, _ := terminal(t, 100, 30, c.env, "demo")
+			d.Wait("torn-blanket").Wait("issue_refund").Press("down").Wait("▸quiet").Press("q")
+			if code := d.Exit(); code != 0 {
+				t.Errorf("exit %d", code)
+			}
+			for _, h := range c.has {
+				if !strings.Contains(d.Raw(), h) {
+					t.Errorf("%q is not sent", h)
+				}
+			}
+			for _, n := range c.not {
+				if strings.Contains(d.Raw(), n) {
+					t.Errorf("%q is sent", n)
+				}
+			}
+			d.Restored()
+		})
+	}
+}
