@@ -23,7 +23,7 @@ import (
 
 func (a *app) patchCmd() *cobra.Command {
 	c := &cobra.Command{Use: "patch", Short: "Run a coding agent in a workspace, prove its patch, apply it"}
-	c.AddCommand(a.patchRun(), a.patchLs(), a.patchShow(), a.patchDiff(), a.patchProve(), a.patchApply(), a.patchRm())
+	c.AddCommand(a.patchRun(), a.patchLs(), a.patchShow(), a.patchDiff(), a.patchProve(), a.patchApply(), a.patchRm(), a.patchSchema())
 	return c
 }
 
@@ -404,5 +404,12 @@ func (a *app) patchRm() *cobra.Command {
 				return errors.Join(errs...)
 			})
 		},
+	}
+}
+
+func (a *app) patchSchema() *cobra.Command {
+	return &cobra.Command{
+		Use: "schema", Short: "Print the JSON Schema of failure packets", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.out.write(patch.PacketSchema) },
 	}
 }
