@@ -21,7 +21,6 @@ import (
 type puppet struct {
 	mu    sync.Mutex
 	play  func(job evidence.Job) []trace.Turn
-	store *store.Store
 	jobs  []evidence.Job
 	fails map[int]string // n-th job → infrastructure
 	reads func(job evidence.Job) []string
@@ -186,5 +185,40 @@ func TestMeasureNoiseOfAJudge(t *testing.T) {
 	}
 	if !strings.HasPrefix(m.EvaluatedBy, "judge/1 acme/grader") {
 		t.Errorf("evaluated by %q", m.EvaluatedBy)
+	}
+}
+
+// The report after a stall is no recovery: nothing got better. (In the reference the
+// gate starts to count anew, and the session "recovers" and alerts again for ever.)
+func TestAStallHoldsUntilItGetsBetter(t *testing.T) {
+	for mode, want := range map[string]int{"seed": 1, "auto": 0} {
+		x := &panel{grades: map[string]string{score.TaskCompletion: "0.3"}}
+		p := open(t, func(c *config.Config, o *engine.Options) {
+			judged(t, x, 0)(c, o)
+			c.Gate.Mode = mode
+		})
+		p.begin("s", trace.Live)
+		for i := range 8 {
+			p.end(good("s", i))
+		}
+		recovered := func() (n int) {
+			p.view(func(tx *store.Tx) error {
+				list, err := tx.LastEvents(100, event.Recovery)
+				n = len(list)
+				return err
+			})
+			return n
+		}
+		if n := p.notices(); len(n) != 1 || n[0].Signatures[0] != "stall:task_completion" {
+			t.Fatalf("mode %s: notices %+v", mode, n)
+		}
+		if got := recovered(); got != want {
+			t.Errorf("mode %s: %d recoveries while nothing got better, want %d", mode, got, want)
+		}
+		x.set(map[string]string{score.TaskCompletion: "0.9"}, 0)
+		p.end(good("s", 8))
+		if got := recovered(); got != 1 {
+			t.Errorf("mode %s: %d recoveries after it got better, want 1", mode, got)
+		}
 	}
 }
