@@ -55,13 +55,14 @@ func Audit(tx *store.Tx, maxActive int) (evidence.Audit, map[string]evidence.Upt
 	if err != nil {
 		return evidence.Audit{}, nil, err
 	}
-	expired := map[string]string{}
+	expired, err := tx.ExpiredOf(rules)
+	if err != nil {
+		return evidence.Audit{}, nil, fmt.Errorf("audit rules: %w", err)
+	}
 	for _, r := range rules {
-		why, err := tx.Expired(r)
-		if err != nil {
-			return evidence.Audit{}, nil, fmt.Errorf("audit rules: %w", err)
-		}
-		if why != "" && r.Status == rule.Active {
+		if why := expired[r.ID]; r.Status != rule.Active {
+			delete(expired, r.ID) // a candidate is tested anyhow
+		} else if why != "" {
 			expired[r.ID] = "its verdict has expired: " + why
 		}
 	}

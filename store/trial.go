@@ -150,23 +150,45 @@ func (tx *Tx) Identity(ruleID string) (evidence.Identity, bool, error) {
 // Expired says why the newest verdict that decided about a live rule, or that left it
 // open, does not hold any more; "" when it does, or when there is none.
 func (tx *Tx) Expired(r rule.Rule) (string, error) {
-	if !r.Live() {
-		return "", nil
-	}
-	now, ok, err := tx.Identity(r.ID)
+	why, err := tx.ExpiredOf([]rule.Rule{r})
+	return why[r.ID], err
+}
+
+// ExpiredOf is Expired of many rules at once, by id; those that hold are not in it.
+func (tx *Tx) ExpiredOf(rules []rule.Rule) (map[string]string, error) {
+	var now evidence.Identity
+	ok, err := tx.State(identityState, &now)
 	if err != nil || !ok {
-		return "", err
+		return nil, err
 	}
-	if r.Status == rule.Active {
-		v, ok, err := tx.Verdict(r.VerdictID)
-		if err != nil || !ok {
-			return "", err
+	active, err := tx.Rules(rule.Active)
+	if err != nil {
+		return nil, err
+	}
+	sum := evidence.SumRules(active)
+	out := map[string]string{}
+	for _, r := range rules {
+		var v evidence.Verdict
+		ok := false
+		switch r.Status {
+		case rule.Active:
+			v, ok, err = tx.Verdict(r.VerdictID)
+		case rule.Candidate:
+			var list []evidence.Verdict
+			if list, err = tx.Verdicts(r.ID); len(list) > 0 {
+				v, ok = list[len(list)-1], true
+			}
 		}
-		return v.Expired(now), nil
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue
+		}
+		now.Rules = sum.Without(r.ID)
+		if why := v.Expired(now); why != "" {
+			out[r.ID] = why
+		}
 	}
-	list, err := tx.Verdicts(r.ID)
-	if err != nil || len(list) == 0 {
-		return "", err
-	}
-	return list[len(list)-1].Expired(now), nil
+	return out, nil
 }

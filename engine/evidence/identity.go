@@ -2,10 +2,10 @@ package evidence
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"vise/engine/rule"
 )
@@ -54,16 +54,51 @@ func (i Identity) Changed(now Identity) string {
 
 // RulesDigest is the digest of the active rules without the one on trial.
 func RulesDigest(active []rule.Rule, except string) string {
-	var list []string
-	for _, r := range active {
-		if r.ID != except && r.Status == rule.Active {
-			raw, err := json.Marshal([]string{r.ID, r.Text, r.Scope, r.Applicability})
-			if err != nil {
-				panic(fmt.Sprintf("evidence: rule %s: %v", r.ID, err)) // strings
-			}
-			list = append(list, string(raw))
+	return SumRules(active).Without(except)
+}
+
+// RulesSum is the sum of the digests of the active rules. Taking one rule out of it
+// costs the same however many there are, so that a list of all rules can tell which
+// verdicts have expired.
+type RulesSum struct {
+	sum  [4]uint64
+	each map[string][4]uint64 // by rule id
+}
+
+// SumRules sums the active ones of the rules.
+func SumRules(rules []rule.Rule) RulesSum {
+	s := RulesSum{each: make(map[string][4]uint64, len(rules))}
+	for _, r := range rules {
+		if r.Status != rule.Active {
+			continue
 		}
+		raw, err := json.Marshal([]string{r.ID, r.Text, r.Scope, r.Applicability})
+		if err != nil {
+			panic(fmt.Sprintf("evidence: rule %s: %v", r.ID, err)) // strings
+		}
+		hash := sha256.Sum256(raw)
+		var x [4]uint64
+		for i := range x {
+			x[i] = binary.BigEndian.Uint64(hash[8*i:])
+			s.sum[i] += x[i]
+		}
+		s.each[r.ID] = x
 	}
-	slices.Sort(list)
-	return digest([]byte(fmt.Sprint(list)))
+	return s
+}
+
+// Without is the digest of the rules but one; "" or an unknown id leaves none out.
+func (s RulesSum) Without(id string) string {
+	rest := len(s.each)
+	if _, in := s.each[id]; in {
+		rest--
+	}
+	if rest == 0 {
+		return digest([]byte("[]")) // no rule is in force
+	}
+	raw := make([]byte, 0, 32)
+	for i, x := range s.sum {
+		raw = binary.BigEndian.AppendUint64(raw, x-s.each[id][i])
+	}
+	return digest(raw)
 }

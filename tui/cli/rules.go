@@ -68,12 +68,12 @@ func (a *app) rulesLs() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				expired, err := tx.ExpiredOf(rules)
+				if err != nil {
+					return err
+				}
 				for _, r := range rules {
-					x := listedRule{Rule: r}
-					if x.Expired, err = tx.Expired(r); err != nil {
-						return err
-					}
-					list = append(list, x)
+					list = append(list, listedRule{Rule: r, Expired: expired[r.ID]})
 				}
 				return nil
 			}); err != nil {
