@@ -229,7 +229,7 @@ func (v Verdict) next() string {
 	switch v.Outcome {
 	case Promote:
 		if v.OwnCaseOnly {
-			return "It is active. Whether it holds elsewhere shows when another session that fails the same way is imported and scored (vise replay --recorded SESSION)."
+			return "It is active. To see whether it holds elsewhere, score another recording that fails like this: vise replay --recorded SESSION."
 		}
 		return "It is active; nothing to do."
 	case Retire:
