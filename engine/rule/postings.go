@@ -13,14 +13,18 @@ import (
 // rules that share a token, some nanoseconds each. It is a cache: what it names must be
 // read from the store. Any number of readers, or one writer, may use it at a time.
 type Postings struct {
-	docs  []doc
-	at    map[string]uint32   // rule id → place in docs
-	lists map[string][]uint32 // token → places, each shifted by postingBits, with how it occurs
-	words map[uint64][]uint32 // digest of the wording → places
-	order []uint32            // places by created_at, then id descending
-	dead  int                 // docs that a newer version has replaced
-	seed  maphash.Seed
-	spare sync.Pool // *tally
+	docs []doc
+	// in is the scope of each doc as a number, beside them: comparing goes through all
+	// that share a word, and only those of one scope are worth a look.
+	in     []uint32
+	scopes map[string]uint32
+	at     map[string]uint32   // rule id → place in docs
+	lists  map[string][]uint32 // token → places, each shifted by postingBits, with how it occurs
+	words  map[uint64][]uint32 // digest of the wording → places
+	order  []uint32            // places by created_at, then id descending
+	dead   int                 // docs that a newer version has replaced
+	seed   maphash.Seed
+	spare  sync.Pool // *tally
 }
 
 // How a token occurs in a rule.
@@ -50,7 +54,7 @@ type tally struct {
 
 // NewPostings returns an empty index.
 func NewPostings() *Postings {
-	return &Postings{at: map[string]uint32{}, lists: map[string][]uint32{}, words: map[uint64][]uint32{}, seed: maphash.MakeSeed()}
+	return &Postings{scopes: map[string]uint32{}, at: map[string]uint32{}, lists: map[string][]uint32{}, words: map[uint64][]uint32{}, seed: maphash.MakeSeed()}
 }
 
 // Put adds a rule or replaces the earlier version of it.
@@ -72,6 +76,12 @@ func (p *Postings) Put(r Rule) {
 		d.tags = append(d.tags, t)
 	}
 	p.docs = append(p.docs, d)
+	scope, ok := p.scopes[r.Scope]
+	if !ok {
+		scope = uint32(len(p.scopes))
+		p.scopes[r.Scope] = scope
+	}
+	p.in = append(p.in, scope)
 	p.at[r.ID] = i
 	occurs := map[string]uint32{}
 	mark := func(how uint32, texts ...string) {
@@ -100,7 +110,10 @@ func (p *Postings) Worn() bool { return p.dead > 1000 && p.dead > len(p.docs)/2 
 // order is that of equal hits.
 func (p *Postings) compare(a, b uint32) int {
 	x, y := &p.docs[a], &p.docs[b]
-	return cmp.Or(cmp.Compare(x.created, y.created), cmp.Compare(y.id, x.id))
+	if c := cmp.Compare(x.created, y.created); c != 0 {
+		return c
+	}
+	return cmp.Compare(y.id, x.id)
 }
 
 func (p *Postings) digest(r Rule) uint64 {
@@ -171,7 +184,11 @@ func (p *Postings) Best(q Query) []string {
 		}
 	}
 	better := func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(t.n[b], t.n[a]), -p.compare(a, b))
+		// Most have fewer hits than the worst so far: their records are not touched.
+		if c := cmp.Compare(t.n[b], t.n[a]); c != 0 {
+			return c
+		}
+		return -p.compare(a, b)
 	}
 	best := make([]uint32, 0, min(q.Limit, len(p.docs)))
 	for _, i := range t.touched {
@@ -215,9 +232,13 @@ func (p *Postings) Alike(proposed Rule) []string {
 			t.n[i]++
 		}
 	}
+	scope, known := p.scopes[proposed.Scope]
 	for _, i := range t.touched {
+		if !known || p.in[i] != scope {
+			continue
+		}
 		d := &p.docs[i]
-		if d.scope != proposed.Scope || d.dead || d.status != Candidate && d.status != Active {
+		if d.dead || d.status != Candidate && d.status != Active {
 			continue
 		}
 		similarity, containment, smaller := likeness(int(t.n[i]), d.tokens, len(m.tokens))

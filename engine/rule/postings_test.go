@@ -2,7 +2,9 @@ package rule
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -89,5 +91,46 @@ func BenchmarkPostingsPut(b *testing.B) {
 			Text:      fmt.Sprintf("Always pass the reason code %d when calling issue refund; obtain it before the call if it is not known yet.", i%977),
 			Rationale: "The call failed twice because the argument was missing, and the agent repeated it without a change.",
 			Tags:      []string{"breach:coherence", "coherence", "refund"}, FailureSignatures: []string{"breach:coherence"}})
+	}
+}
+
+// BenchmarkPostings ranks and compares among many rules, without reading any: what
+// grows of a search in the store, which then reads the ten rules found. Words by
+// Zipf's law, so that some are in a third of all rules; thirty scopes.
+func BenchmarkPostings(b *testing.B) {
+	for _, n := range []int{100, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			random := rand.New(rand.NewPCG(7, 7))
+			zipf := rand.NewZipf(random, 1.1, 8, 5000)
+			words := func(n int) string {
+				var t strings.Builder
+				for range n {
+					fmt.Fprintf(&t, "word%d ", zipf.Uint64())
+				}
+				return t.String()
+			}
+			make := func(i int) Rule {
+				return Rule{ID: fmt.Sprintf("r-%07d", i), CreatedAt: fmt.Sprintf("2026-03-01T%09d", i), Text: words(14), Rationale: words(12), Status: Active,
+					Scope: fmt.Sprint("scope", random.IntN(30)), Tags: []string{"breach:coherence", words(1)}, FailureSignatures: []string{"breach:coherence"}}
+			}
+			p := NewPostings()
+			for i := range n {
+				p.Put(make(i))
+			}
+			b.Run("search", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if got := p.Best(Query{Tokens: Tokens(words(8)), Limit: 10, Statuses: []Status{Active, Candidate}}); len(got) != 10 {
+						b.Fatal(got)
+					}
+				}
+			})
+			b.Run("covering", func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					p.Alike(make(n))
+				}
+			})
+		})
 	}
 }
