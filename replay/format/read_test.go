@@ -1,6 +1,7 @@
 package format_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,6 +112,27 @@ func TestDetect(t *testing.T) {
 	}
 	if _, _, err := read(t, t.TempDir(), format.Options{}); err == nil {
 		t.Error("a folder was read")
+	}
+}
+
+// A log whose record types have all been renamed is refused, not read as a short session.
+func TestRenamedTypes(t *testing.T) {
+	raw, err := os.ReadFile(sessions("codex", "rollout.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"session_meta", "response_item", "event_msg", "turn_context", "compacted"} {
+		raw = bytes.ReplaceAll(raw, []byte(`"type":"`+name+`"`), []byte(`"type":"v2.`+name+`"`))
+	}
+	path := filepath.Join(t.TempDir(), "rollout.jsonl")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []format.Options{{}, {Format: "codex"}} {
+		c, _, err := read(t, path, o)
+		if !errors.Is(err, format.ErrUnrecognised) || !strings.Contains(err.Error(), "recognised 0 of 26") || len(c.sessions) > 0 {
+			t.Errorf("%d sessions, %v", len(c.sessions), err)
+		}
 	}
 }
 

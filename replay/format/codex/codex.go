@@ -142,8 +142,13 @@ func (s *session) envelope(r *line, l recording.Record, at time.Time) error {
 		s.aside[r.Type]++
 		return s.open(at)
 	}
-	if err := s.open(at); err != nil {
-		return err
+	switch r.Type {
+	case "response_item", "event_msg", "compacted":
+		// The first record of a known type opens the session: a log whose types have
+		// all been renamed is no session.
+		if err := s.open(at); err != nil {
+			return err
+		}
 	}
 	switch r.Type {
 	case "response_item":
@@ -168,6 +173,11 @@ func (s *session) envelope(r *line, l recording.Record, at time.Time) error {
 
 // bare takes an item without an envelope.
 func (s *session) bare(r *line, l recording.Record, at time.Time) error {
+	if r.Role == "" && !strings.HasPrefix(r.Type, "function_") && !strings.HasSuffix(r.Type, "_call") && !strings.HasSuffix(r.Type, "_output") &&
+		r.Type != "message" && r.Type != "reasoning" && r.Type != "tool_result" {
+		s.unknown(r.Type, l, at)
+		return nil
+	}
 	if err := s.open(at); err != nil {
 		return err
 	}
