@@ -156,3 +156,39 @@ type failing struct{ err error }
 func (f failing) Begin(trace.Session) error { return nil }
 func (f failing) Turn(trace.Turn) error     { return f.err }
 func (f failing) End(trace.Session) error   { return nil }
+
+// In every format the memory is a small multiple of the longest record.
+func TestLongRecords(t *testing.T) {
+	const size = 6 << 20 / 12 * 12
+	dir := t.TempDir()
+	text := strings.Repeat("lorem ipsum ", size/12)
+	for name, content := range map[string]string{
+		"codex": `{"type":"session_meta","payload":{"id":"x"}}` + "\n" + `{"type":"response_item","payload":{"type":"function_call","name":"cat","call_id":"c","arguments":"{}"}}` + "\n" +
+			`{"type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"` + text + `"}}` + "\n",
+		"openai-chat": `{"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"cat","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"` + text + `"}]}`,
+		"gemini-cli":  `{"sessionId":"x","projectHash":"y","messages":[{"type":"gemini","content":"","toolCalls":[{"id":"c","name":"cat","args":{},"status":"success","result":[{"functionResponse":{"id":"c","response":{"output":"` + text + `"}}}]}]}]}`,
+		"otlp":        `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"t","spanId":"s","name":"n","attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"execute_tool"}},{"key":"gen_ai.tool.call.result","value":{"stringValue":"` + text + `"}}]}]}]}]}`,
+		"inspect":     `{"version":2,"status":"success","eval":{"task":"t"},"samples":[{"id":1,"epoch":1,"messages":[{"role":"assistant","tool_calls":[{"id":"c","function":"cat","arguments":{}}],"content":""},{"role":"tool","tool_call_id":"c","content":"` + text + `"}]}]}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text = ""
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 5 {
+		t.Fatal(entries, err)
+	}
+	for _, e := range entries {
+		runtime.GC()
+		p := &peakSink{}
+		sum, err := format.Read(context.Background(), filepath.Join(dir, e.Name()), format.Options{}, p)
+		if err != nil || sum.Format != e.Name() || len(p.outputs) != 1 || len(p.outputs[0]) != size {
+			t.Fatalf("%s: %+v, %v", e.Name(), sum, err)
+		}
+		t.Logf("%s: heap of %d MB for a record of %d MB", e.Name(), p.heap>>20, size>>20)
+		if p.heap > 10*size {
+			t.Errorf("%s: heap of %d MB for a record of %d MB", e.Name(), p.heap>>20, size>>20)
+		}
+	}
+}
