@@ -143,12 +143,19 @@ func (c *Conversation) Step(s trace.Span) Place {
 // result will name it, "" when the recording has none: then results answer calls
 // in order.
 func (c *Conversation) Call(key string, s trace.Span) Place {
-	s.Kind, s.Pending = trace.TOOL, true
-	if s.ID == "" {
-		s.ID = key
-	}
+	s.Kind = trace.TOOL
 	if s.Parent == "" {
 		s.Parent = c.step
+	}
+	return c.Await(key, s)
+}
+
+// Await is Call for a span of any kind and parent: what another actor than the
+// agent asks for is no call of the agent.
+func (c *Conversation) Await(key string, s trace.Span) Place {
+	s.Pending = true
+	if s.ID == "" {
+		s.ID = key
 	}
 	p := c.Add(s)
 	p.turn.calls[key] = append(p.turn.calls[key], p.at)

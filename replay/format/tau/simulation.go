@@ -9,16 +9,16 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"vise/engine/trace"
+	"vise/replay/format/chat"
 	"vise/replay/format/recording"
 )
 
 // simulation is one element of either format.
 type simulation struct {
-	ID          anyText      `json:"id"`
-	TaskID      anyText      `json:"task_id"`
+	ID          chat.Scalar  `json:"id"`
+	TaskID      chat.Scalar  `json:"task_id"`
 	Trial       *json.Number `json:"trial"`
 	Seed        *json.Number `json:"seed"`
 	Reward      *float64     `json:"reward"` // tau-bench
@@ -55,9 +55,9 @@ type rewardInfo struct {
 	} `json:"db_check"`
 	Actions []struct {
 		Action struct {
-			ID        anyText `json:"action_id"`
-			Name      string  `json:"name"`
-			Requestor string  `json:"requestor"`
+			ID        chat.Scalar `json:"action_id"`
+			Name      string      `json:"name"`
+			Requestor string      `json:"requestor"`
 		} `json:"action"`
 		Match *bool `json:"action_match"`
 	} `json:"action_checks"`
@@ -167,27 +167,25 @@ func (f *file) session(sim *simulation, msgs []message, raw []byte, format strin
 	if f.info.Agent.LLM != "" {
 		head.Agent = strings.TrimSpace(f.info.Agent.Implementation + " " + f.info.Agent.LLM)
 	}
-	head.Started, head.Ended = parseTime(sim.Started), parseTime(sim.Ended)
+	head.Started, head.Ended = chat.Time(sim.Started), chat.Time(sim.Ended)
 	head.Label = label(sim, head.Attrs)
 	f.attrs(sim, cut, head.Attrs)
-	c := &conversation{msgs: msgs, rec: f.rec}
+	ticket := ""
 	if domain == "telecom" && format == NameTau2 {
-		c.ticket = f.tickets[string(sim.TaskID)]
-	}
-	turns := c.turns()
-	if c.tail != "" {
-		head.Attrs["tail"] = recording.Cut(f.rec.Mask(c.tail), 2000)
-	}
-	if c.userCalls > 0 {
-		head.Attrs["user_calls"] = c.userCalls
+		ticket = f.tickets[string(sim.TaskID)]
 	}
 	if err := f.rec.Begin(head); err != nil {
 		return err
 	}
-	for _, t := range turns {
-		if err := f.rec.Turn(t); err != nil {
-			return err
-		}
+	c := newConversation(msgs, ticket, f.rec)
+	if err := c.read(); err != nil {
+		return err
+	}
+	if c.tail != "" {
+		f.rec.Head().Attrs["tail"] = recording.Cut(f.rec.Mask(c.tail), 2000)
+	}
+	if c.userCalls > 0 {
+		f.rec.Head().Attrs["user_calls"] = c.userCalls
 	}
 	return f.rec.End()
 }
@@ -220,7 +218,7 @@ func (f *file) domain(format string, msgs []message) string {
 	}
 	policy := ""
 	if len(msgs) > 0 && msgs[0].Role == "system" {
-		policy = strings.ToLower(msgs[0].Content.text)
+		policy = strings.ToLower(msgs[0].Content.Text)
 		policy = policy[:min(len(policy), 400)]
 	}
 	for _, where := range []string{f.base, policy} {
@@ -240,7 +238,7 @@ func (f *file) system(sim *simulation, msgs []message) string {
 	}
 	for _, m := range msgs {
 		if m.Role == "system" || m.Role == "developer" {
-			sys = strings.TrimSpace(sys + "\n" + m.Content.text)
+			sys = strings.TrimSpace(sys + "\n" + m.Content.Text)
 		}
 	}
 	return sys
@@ -248,27 +246,7 @@ func (f *file) system(sim *simulation, msgs []message) string {
 
 // tools reads the tool list of the run, if it has one.
 func (f *file) tools() []trace.Tool {
-	var defs []struct {
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
-		Function   struct {
-			Name       string          `json:"name"`
-			Parameters json.RawMessage `json:"parameters"`
-		} `json:"function"`
-	}
-	if len(f.info.Environment.Tools) == 0 || recording.Decode(f.info.Environment.Tools, &defs) != nil {
-		return nil
-	}
-	var out []trace.Tool
-	for _, d := range defs {
-		switch {
-		case d.Function.Name != "":
-			out = append(out, trace.Tool{Name: d.Function.Name, Schema: d.Function.Parameters})
-		case d.Name != "":
-			out = append(out, trace.Tool{Name: d.Name, Schema: d.Parameters})
-		}
-	}
-	return out
+	return chat.Tools(f.info.Environment.Tools)
 }
 
 // label is the outcome by the reward: 1 is success, anything between 0 and 1 is
@@ -352,14 +330,4 @@ func (f *file) attrs(sim *simulation, cut bool, attrs map[string]any) {
 	if len(checks) > 0 {
 		attrs["action_checks"] = checks
 	}
-}
-
-// parseTime reads the clocks of both formats; a time without a zone is taken as UTC.
-func parseTime(s string) time.Time {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC()
-		}
-	}
-	return time.Time{}
 }

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"vise/replay/format/chat"
 	"vise/replay/format/recording"
 )
 
@@ -122,8 +123,8 @@ func (f *file) task(sc *recording.Scanner) error {
 		return err
 	}
 	var t struct {
-		ID     anyText `json:"id"`
-		Ticket string  `json:"ticket"`
+		ID     chat.Scalar `json:"id"`
+		Ticket string      `json:"ticket"`
 	}
 	if recording.Decode(raw, &t) == nil && t.Ticket != "" && len(f.tickets) < maxTasks {
 		f.tickets[string(t.ID)] = t.Ticket
