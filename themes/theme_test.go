@@ -187,3 +187,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The workbench reads all themes before its first frame.
+func BenchmarkBuiltin(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := themes.Builtin(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

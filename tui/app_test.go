@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"strings"
@@ -68,7 +69,7 @@ func (b *bench) run(cmd tea.Cmd) {
 		case paneReply, doMsg, sayMsg, feedMsg, activityMsg, Link:
 			b.send(m)
 		}
-	case <-time.After(max(80*time.Millisecond, b.patience)): // a tick
+	case <-time.After(cmp.Or(b.patience, 80*time.Millisecond)): // a tick
 	}
 }
 
@@ -169,7 +170,7 @@ func TestFirstRunCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := Config{Project: "no project", Theme: "dark", Now: func() time.Time { return noon }, themes: list}
-	b := &bench{desk: &desk{t: t}, app: newApp(t.Context(), cfg, action.Default(), &Conductor{ctx: t.Context()})}
+	b := &bench{desk: &desk{t: t}, patience: 5 * time.Millisecond, app: newApp(t.Context(), cfg, action.Default(), &Conductor{ctx: t.Context()})}
 	b.run(b.app.Init())
 	b.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	golden(t, "screens/first-run", b.frame())

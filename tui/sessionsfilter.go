@@ -200,7 +200,7 @@ func (p *sessionsPane) sift(ctx *Context) tea.Cmd {
 					continue
 				}
 			}
-			if out.pass++; len(heads) < sessionsShown {
+			if out.pass++; out.pass <= sessionsShown {
 				head, ok, err := tx.Session(index[i].id)
 				if err != nil {
 					return out, err

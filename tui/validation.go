@@ -334,7 +334,7 @@ func (p *validationPane) stopped() []string {
 	if p.running() || p.data.stopped == "" {
 		return nil
 	}
-	return []string{p.line().Space(1).Put(style.Warn, p.st().Glyphs.Held+" stopped by you at "+p.data.stopped).Put(style.Dim, "; v goes on").String()}
+	return []string{p.line().Space(1).Put(style.Warn, p.st().Glyphs.Held+" "+p.data.stopped).Put(style.Dim, "; v goes on").String()}
 }
 
 func (p *validationPane) empty() []string {

@@ -49,16 +49,22 @@ func TestPastVerdicts(t *testing.T) {
 func TestStoppedRound(t *testing.T) {
 	d := newDesk(t, false)
 	d.size(PaneValidation, 100, 20)
-	said := func() bool {
-		return strings.Contains(ansi.Strip(strings.Join(d.panes[PaneValidation].Rows(), "\n")), "stopped by you at")
+	says := func(text string) bool {
+		return strings.Contains(ansi.Strip(strings.Join(d.panes[PaneValidation].Rows(), "\n")), text)
 	}
+	said := func() bool { return says("stopped by you at") }
 	emit := func(x event.Type, data map[string]any) {
 		d.put(func(tx *store.Tx) error { return tx.Emit(event.Event{Type: x, Data: data}) })
 	}
 	emit(event.ValidationRoundStarted, nil)
-	emit(event.ValidationRoundEnded, map[string]any{"cancelled": true})
+	emit(event.ValidationRoundEnded, map[string]any{"cancelled": true, "why": errStopped.Error()})
 	if !said() {
 		t.Error("nothing is said of the round that was stopped")
+	}
+	emit(event.ValidationRoundStarted, nil)
+	emit(event.ValidationRoundEnded, map[string]any{"cancelled": true, "why": "context canceled"})
+	if said() || !says("when vise ended") {
+		t.Error("the end of the program reads as a person's word")
 	}
 	emit(event.ValidationRoundStarted, nil)
 	emit(event.ValidationRoundEnded, map[string]any{"pending": 1})

@@ -21,7 +21,7 @@ type validationData struct {
 	cases   map[string]evidence.Case
 	past    []pastVerdict // newest first
 	live    bool          // read for the trial that is running
-	stopped string        // when the last round was cancelled; "" when it was not
+	stopped string        // how the last round was cancelled; "" when it was not
 	// differs is where runs without and with the rule first did something else.
 	differs []engine.CaseDivergence
 	noise   evidence.Measured
@@ -50,14 +50,18 @@ func pastVerdicts(events []event.Event) []pastVerdict {
 	return out
 }
 
-// stoppedRound is when the last round of validation was cancelled, "" when it ended
-// by itself or another has begun since.
+// stoppedRound says how and when the last round of validation was cancelled: by the
+// person, or because the program ended; "" when it ended by itself or another has begun
+// since.
 func stoppedRound(tx *store.Tx) (string, error) {
 	last, err := tx.LastEvents(1, event.ValidationRoundStarted, event.ValidationRoundEnded)
 	if err != nil || len(last) == 0 || last[0].Data["cancelled"] != true {
 		return "", err
 	}
-	return clock(last[0].At), nil
+	if last[0].Data["why"] == errStopped.Error() {
+		return "stopped by you at " + clock(last[0].At), nil
+	}
+	return "cut short at " + clock(last[0].At) + ", when vise ended", nil
 }
 
 func (p *validationPane) ask(ctx *Context) tea.Cmd {

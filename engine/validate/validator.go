@@ -160,6 +160,7 @@ func (v *Validator) end(ctx context.Context, round Round) error {
 	}
 	if ctx.Err() != nil {
 		data["cancelled"] = true
+		data["why"] = guard.Line(context.Cause(ctx).Error(), 80) // a person, or the end of the program
 	}
 	if err := v.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return tx.Emit(event.Event{Type: event.ValidationRoundEnded, Data: data})
