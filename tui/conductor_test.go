@@ -16,7 +16,7 @@ import (
 // conducted is a conductor whose messages are collected.
 func conducted(ctx context.Context, replay func(context.Context, string) error) (*Conductor, chan activityMsg) {
 	out := make(chan activityMsg, 16)
-	return &Conductor{ctx: ctx, harness: &engine.Harness{}, replay: replay, hold: NewHold(), now: time.Now,
+	return &Conductor{ctx: ctx, harness: &engine.Harness{}, replay: replay, hold: NewHold(true), now: time.Now,
 		send: func(m tea.Msg) { out <- m.(activityMsg) }, crash: func(any, []byte) {}}, out
 }
 
@@ -47,7 +47,7 @@ func TestConductor(t *testing.T) {
 		d := newDesk(t, false)
 		for _, auto := range []bool{false, true} {
 			out := make(chan activityMsg, 16)
-			c := &Conductor{ctx: t.Context(), harness: d.harness, hold: NewHold(), now: time.Now, auto: auto, crash: func(any, []byte) {},
+			c := &Conductor{ctx: t.Context(), harness: d.harness, hold: NewHold(true), now: time.Now, auto: auto, crash: func(any, []byte) {},
 				replay: func(context.Context, string) error { return nil }, send: func(m tea.Msg) { out <- m.(activityMsg) }}
 			if err := c.Replay("s-1"); err != nil {
 				t.Fatal(err)

@@ -67,7 +67,7 @@ func newDesk(t testing.TB, holds bool) *desk {
 	}
 	o := engine.Options{Config: cfg, Store: d.store, Bus: d.bus, Model: client, Replayer: d, Agent: "scripted"}
 	if holds {
-		d.hold = NewHold()
+		d.hold = NewHold(true)
 		d.hold.Bind(d.bus, func() time.Time { return noon })
 		o.Stepper = d.hold
 	}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"vise/engine/episode"
 	"vise/engine/event"
 	"vise/engine/repair"
 )
@@ -40,7 +41,7 @@ func TestHold(t *testing.T) {
 	}
 	t.Run("steps", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			h := NewHold()
+			h := NewHold(true)
 			out := asked(t.Context(), h, three("e-1")...)
 			for _, want := range []repair.Point{repair.BeforeModel, repair.BeforeTool, repair.BeforeResolve} {
 				synctest.Wait()
@@ -69,7 +70,7 @@ func TestHold(t *testing.T) {
 	})
 	t.Run("continue is for one run", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			h := NewHold()
+			h := NewHold(true)
 			out := asked(t.Context(), h, three("e-1")...)
 			synctest.Wait()
 			h.Continue()
@@ -91,7 +92,7 @@ func TestHold(t *testing.T) {
 	})
 	t.Run("cancel", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			h := NewHold()
+			h := NewHold(true)
 			out := asked(t.Context(), h, three("e-1")...)
 			synctest.Wait()
 			h.Cancel()
@@ -103,7 +104,7 @@ func TestHold(t *testing.T) {
 	t.Run("the end of the run frees it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
-			h := NewHold()
+			h := NewHold(true)
 			out := asked(ctx, h, three("e-1")...)
 			synctest.Wait()
 			stop()
@@ -118,7 +119,7 @@ func TestHold(t *testing.T) {
 	})
 	t.Run("two episodes queue", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			h := NewHold()
+			h := NewHold(true)
 			a := asked(t.Context(), h, checkpoint("e-1", 1, repair.BeforeModel))
 			synctest.Wait()
 			b := asked(t.Context(), h, checkpoint("e-2", 1, repair.BeforeModel))
@@ -138,10 +139,71 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// A run that goes on is held where a breakpoint holds; one that lasts holds once in a run.
+func TestHoldBreakpoints(t *testing.T) {
+	cents := 0.02
+	add := checkpoint("e-1", 2, repair.BeforeTool)
+	add.Call = &episode.Call{Name: "harness_rule_add", Arguments: "{}"}
+	dear := checkpoint("e-1", 3, repair.BeforeModel)
+	dear.Spent.CostUSD = &cents
+	dearer := checkpoint("e-1", 4, repair.BeforeModel)
+	dearer.Spent.CostUSD = &cents
+	run := []repair.Checkpoint{checkpoint("e-1", 1, repair.BeforeModel), add, dear, dearer}
+	breaks := func(texts ...string) (out []repair.Breakpoint) {
+		for _, x := range texts {
+			b, err := repair.ParseBreakpoint(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, b)
+		}
+		return out
+	}
+	for _, every := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			h := NewHold(every)
+			h.SetBreakpoints(breaks("tool:rule_add", "cost>0.01"))
+			out := asked(t.Context(), h, run...)
+			if every {
+				synctest.Wait()
+				if w := h.Waiting(); w == nil || w.Break != "" || w.Turn != 1 {
+					t.Fatalf("waits at %+v, want the first checkpoint", w)
+				}
+				h.Continue()
+			}
+			for _, want := range []string{"tool:rule_add", "cost>0.01"} {
+				synctest.Wait()
+				if w := h.Waiting(); w == nil || w.Break != want {
+					t.Fatalf("every=%v: waits at %+v, want %s", every, w, want)
+				}
+				h.Continue()
+			}
+			synctest.Wait()
+			if len(out) != len(run) {
+				t.Errorf("every=%v: %d of %d checkpoints passed", every, len(out), len(run))
+			}
+		})
+	}
+	t.Run("a step from a breakpoint holds at the next checkpoint", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			h := NewHold(false)
+			h.SetBreakpoints(breaks("tool:rule_add"))
+			asked(t.Context(), h, run...)
+			synctest.Wait()
+			h.Step()
+			synctest.Wait()
+			if w := h.Waiting(); w == nil || w.Turn != 3 || w.Break != "" {
+				t.Errorf("waits at %+v, want turn 3", w)
+			}
+			h.Cancel()
+		})
+	})
+}
+
 // The waiting is told on the bus, so that panes need not look for it.
 func TestHoldTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bus, h := event.NewBus(), NewHold()
+		bus, h := event.NewBus(), NewHold(true)
 		h.Bind(bus, time.Now)
 		sub := bus.Subscribe(16)
 		defer sub.Close()

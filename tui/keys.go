@@ -126,6 +126,11 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 			return a.openLink(arg)
 		}
 		return a.goTurn(arg)
+	case action.Breakpoint:
+		if arg != "" {
+			return a.toggleBreakpoint(arg)
+		}
+		return a.open(newBreakCard(a))
 	case action.Mouse:
 		a.cfg.NoMouse = !a.cfg.NoMouse
 		if a.cfg.NoMouse {
@@ -364,7 +369,9 @@ func (a *App) disabled(id action.ID) string {
 			return "nothing is running"
 		}
 	case action.Breakpoint:
-		return "breakpoints are not there yet; every model and tool call is a checkpoint"
+		if a.cfg.Stepper == nil {
+			return "repairs are not held here"
+		}
 	case action.Filter, action.KeepFilter:
 		if _, ok := a.panes[a.focus].(Filterer); !ok {
 			return "this pane has no filter; / searches in it"

@@ -16,6 +16,7 @@ import (
 	"vise/engine/event"
 	"vise/engine/patch"
 	"vise/engine/patch/run"
+	"vise/engine/repair"
 	"vise/store"
 	"vise/tui/action"
 	"vise/tui/style"
@@ -98,6 +99,8 @@ type Context struct {
 	PatchHeld *run.Loop
 	// Held is the checkpoint at which a repair waits for a person, if one does.
 	Held *Held
+	// Breaks are the breakpoints that are set.
+	Breaks []repair.Breakpoint
 	// Incidents are the errors of what the workbench started, oldest first.
 	Incidents []Incident
 	// Running names what the conductor is doing: "" when nothing.
@@ -156,6 +159,8 @@ type Change struct {
 	Held      bool
 	Incidents bool
 	Running   bool
+	// Breaks: the breakpoints are others.
+	Breaks bool
 }
 
 // Has reports whether one of the types is among the events.

@@ -85,10 +85,10 @@ func TestPaletteKeepsItsPlace(t *testing.T) {
 		}
 	}
 	b.press("esc", ":")
-	for _, k := range "breakpoint" {
+	for _, k := range "continue" {
 		b.press(string(k))
 	}
-	if screen := ansi.Strip(strings.Join(b.frame(), "\n")); !strings.Contains(screen, "breakpoints are not there yet; every model and tool call is a checkpoint ") {
+	if screen := ansi.Strip(strings.Join(b.frame(), "\n")); !strings.Contains(screen, "no repair is held ") {
 		t.Errorf("the reason is not told in full:\n%s", screen)
 	}
 }

@@ -98,6 +98,7 @@ func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
 		dirty = true
 		again = again || p.held != nil && p.held.EpisodeID == p.data.episode.ID
 	}
+	dirty = dirty || c.Breaks
 	for _, e := range c.Events {
 		if e.EpisodeID == "" || e.EpisodeID != cmp.Or(p.data.episode.ID, p.want) {
 			if e.Type == event.RepairStarted && p.want == "" && (e.SessionID == ctx.Scope.Session || !p.data.found) {

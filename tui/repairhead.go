@@ -17,6 +17,9 @@ func (p *repairPane) head() string {
 	switch {
 	case p.held != nil && p.held.EpisodeID == e.ID:
 		mark, word, role = g.Held, "held "+strings.ReplaceAll(string(p.held.Point), "_", " "), style.Warn
+		if p.held.Break != "" {
+			word += " at breakpoint " + p.held.Break
+		}
 	case e.Status == episode.Running && !p.here:
 		mark, word, role = g.Fail, "interrupted, s starts it again", style.Warn
 	case e.Status == episode.Running:

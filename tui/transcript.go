@@ -154,11 +154,15 @@ func (p *repairPane) heldCall(s episode.Step, c episode.Call) bool {
 func (p *repairPane) callRow(s episode.Step, c episode.Call, took string, selected bool) string {
 	ground := p.ground(selected)
 	row := p.st().Row(p.w, ground)
-	lead := " "
-	if selected {
-		lead = p.st().Glyphs.Pointer
+	switch {
+	case selected:
+		row.Put(style.Accent, p.st().Glyphs.Pointer)
+	case p.broken(s, c):
+		row.Put(style.Bad, p.st().Glyphs.Break)
+	default:
+		row.Space(1)
 	}
-	row.Put(style.Accent, lead).Int(style.Dim, s.Turn, 2).Space(1).Cell(style.Strong, verb(c.Name), 8)
+	row.Int(style.Dim, s.Turn, 2).Space(1).Cell(style.Strong, verb(c.Name), 8)
 	words, role := callResult(c)
 	switch {
 	case p.heldCall(s, c) && p.held.Point == repair.BeforeResolve:

@@ -28,6 +28,8 @@ type Place struct {
 	// Filters are those in force, by pane; Saved those that were kept by name.
 	Filters map[string]string `json:"filters,omitempty"`
 	Saved   map[string]string `json:"saved,omitempty"`
+	// Breaks are the breakpoints, as text.
+	Breaks []string `json:"breaks,omitempty"`
 	// Recent are the newest commands of the palette, newest first.
 	Recent []string `json:"recent,omitempty"`
 	// Ended: the workbench ended because it was asked to. Report is the file that tells
@@ -55,7 +57,7 @@ func writePlace(ctx context.Context, s *store.Store, p Place) error {
 // place is where the person is now.
 func (a *App) place() Place {
 	p := Place{View: string(a.view), Focus: string(a.focus), Focused: map[string]string{}, Zoom: a.zoom, Half: a.half, Scope: *a.ctx.Scope,
-		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: a.saved, Recent: a.recent}
+		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: a.saved, Recent: a.recent, Breaks: breakTexts(a.ctx.Breaks)}
 	for v, f := range a.focused {
 		p.Focused[string(v)] = string(f)
 	}
@@ -72,8 +74,10 @@ func (a *App) place() Place {
 	return p
 }
 
-// settle takes from a place what outlives every session: sizes, kept filters, commands.
+// settlePlace takes from a place what outlives every session: sizes, kept filters,
+// breakpoints, commands.
 func (a *App) settlePlace(p Place) {
+	a.putBreakpoints(p.Breaks)
 	for v, w := range p.Shape {
 		if slices.ContainsFunc(a.views, func(d viewDef) bool { return string(d.id) == v }) {
 			a.shape[viewID(v)] = w

@@ -22,12 +22,13 @@ type act struct {
 type actKind string
 
 // The kinds: sizes of panes (layout.Weights), the theme (its name), a filter (its text),
-// a rule (its status).
+// a rule (its status), the breakpoints (their texts).
 const (
 	actLayout actKind = "layout"
 	actTheme  actKind = "theme"
 	actFilter actKind = "filter"
 	actRule   actKind = "rule"
+	actBreaks actKind = "breakpoints"
 )
 
 // acts is the journal: those before next are done, those from it on are undone.
@@ -64,7 +65,7 @@ func (a *App) undoable(redo bool) string {
 	case redo && a.acts.next == len(a.acts.list):
 		return "nothing to do again"
 	case !redo && a.acts.next == 0:
-		return "nothing to undo: layout, theme, filters and moves of rules are what u takes back"
+		return "nothing to undo: layout, theme, filters, breakpoints and moves of rules are what u takes back"
 	}
 	return ""
 }
@@ -79,6 +80,8 @@ func (x act) words(v any) string {
 			return "no filter in " + x.target
 		}
 		return "filter " + v.(string) + " in " + x.target
+	case actBreaks:
+		return breakWords(v.([]string))
 	case actRule:
 		return "rule " + tag(x.target) + " is " + string(v.(rule.Status))
 	}
@@ -99,6 +102,9 @@ func (a *App) put(x act, v any) tea.Cmd {
 		if p, ok := a.panes[PaneID(x.target)].(Filterer); ok {
 			return p.Filter(a.ctx, v.(string))
 		}
+	case actBreaks:
+		a.putBreakpoints(v.([]string))
+		return a.apply(Change{Breaks: true})
 	case actRule:
 		h, end := a.ctx.Harness, a.ctx.Ctx
 		return func() tea.Msg {

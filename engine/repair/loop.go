@@ -192,6 +192,7 @@ func (r *run) over(ctx context.Context) (ending, bool) {
 // hold asks the stepper. The time it takes does not count.
 func (r *run) hold(ctx context.Context, c Checkpoint) (ending, bool) {
 	c.SessionID, c.EpisodeID, c.Attempt, c.Turn, c.Spent = r.ep.SessionID, r.ep.ID, r.attempt, r.turn, r.result.Usage
+	c.Notices = r.as.Notices
 	before := r.now()
 	action, err := r.stepper.At(ctx, c)
 	r.deadline = r.deadline.Add(r.now().Sub(before))

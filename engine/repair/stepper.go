@@ -5,6 +5,7 @@ import (
 
 	"vise/engine/episode"
 	"vise/engine/model"
+	"vise/engine/notice"
 	"vise/engine/trace"
 )
 
@@ -35,6 +36,8 @@ type Checkpoint struct {
 	Messages []model.Message
 	// Call is the tool call of the three other points.
 	Call *episode.Call
+	// Notices are those of the episode, as the agent is given them.
+	Notices []notice.Notice
 	// Spent is the usage of the run so far.
 	Spent trace.Usage
 }

@@ -23,7 +23,7 @@ var defaults = []Action{
 	{ID: Cancel, Title: "cancel what is running", Short: "cancel", Group: "run", Scope: Global, Keys: []string{"x"}, Rank: 3},
 	{ID: Validate, Title: "validate until idle", Short: "validate until idle", Group: "run", Scope: Global, Keys: []string{"v"}, Rank: 11},
 	{ID: ValidateOne, Title: "validate this rule", Short: "this rule", Group: "run", Scope: Global, Keys: []string{"V"}},
-	{ID: Breakpoint, Title: "set a breakpoint", Group: "run", Scope: Global, Keys: []string{"b"}},
+	{ID: Breakpoint, Title: "set or remove a breakpoint", Group: "run", Scope: Global, Keys: []string{"b"}, Arg: "expression"},
 
 	{ID: Back, Title: "back in time", Short: "back/forward", Group: "time", Scope: View, Keys: []string{"["}, Rank: 4},
 	{ID: Forward, Title: "forward in time", Group: "time", Scope: View, Keys: []string{"]"}},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -119,47 +120,57 @@ func (a *app) printEpisode(e episode.Episode, steps []episode.Step) {
 }
 
 func (a *app) episodesRun() *cobra.Command {
-	return &cobra.Command{
+	var breaks []string
+	c := &cobra.Command{
 		Use: "run [EPISODE...]", Short: "Repair pending notices now (all of them without an argument)",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return a.withHarness(ctx, needs{repair: true, narrate: true}, func(h *harness) error {
-				if !h.RepairOn() {
-					return fmt.Errorf("repair is off: set repair.model in vise.toml, e.g. \"builtin/heuristic\" (free, no network)")
-				}
-				ids := args
-				if len(ids) == 0 {
-					// A killed process may have left turns that raise notices yet.
-					if _, err := h.ScoreBacklog(ctx); err != nil {
-						return err
-					}
-					var err error
-					if ids, err = h.PendingEpisodes(ctx); err != nil {
-						return err
-					}
-					if len(ids) == 0 {
-						if _, paused, err := a.tellPaused(h); err != nil || paused {
-							return err
-						}
-						a.note("no notice is pending; an episode that failed too often is run again by name: vise episodes run EPISODE")
-						return nil
-					}
-				}
-				failed := 0
-				for _, id := range ids {
-					r, err := h.RunRepair(ctx, id)
-					if err != nil {
-						return err
-					}
-					if !r.Status.Success() {
-						failed++
-					}
-				}
-				if failed > 0 {
-					return fmt.Errorf("%d of %d episodes failed; vise episodes show EPISODE says why", failed, len(ids))
-				}
-				return nil
+			ctx, b, err := breakAt(cmd.Context(), breaks)
+			if err != nil {
+				return err
+			}
+			return a.withHarness(cmd.Context(), needs{repair: true, narrate: true, stepper: b.stepper()}, func(h *harness) error {
+				return a.broke(b, h, a.runEpisodes(ctx, h, args))
 			})
 		},
 	}
+	c.Flags().StringArrayVar(&breaks, "break", nil, breakHelp)
+	return c
+}
+
+// runEpisodes repairs the episodes named, all that are pending without a name.
+func (a *app) runEpisodes(ctx context.Context, h *harness, ids []string) error {
+	if !h.RepairOn() {
+		return fmt.Errorf("repair is off: set repair.model in vise.toml, e.g. \"builtin/heuristic\" (free, no network)")
+	}
+	if len(ids) == 0 {
+		// A killed process may have left turns that raise notices yet.
+		if _, err := h.ScoreBacklog(ctx); err != nil {
+			return err
+		}
+		var err error
+		if ids, err = h.PendingEpisodes(ctx); err != nil {
+			return err
+		}
+		if len(ids) == 0 {
+			if _, paused, err := a.tellPaused(h); err != nil || paused {
+				return err
+			}
+			a.note("no notice is pending; an episode that failed too often is run again by name: vise episodes run EPISODE")
+			return nil
+		}
+	}
+	failed := 0
+	for _, id := range ids {
+		r, err := h.RunRepair(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !r.Status.Success() {
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d episodes failed; vise episodes show EPISODE says why", failed, len(ids))
+	}
+	return nil
 }

@@ -25,6 +25,7 @@ type replayFlags struct {
 	all          bool
 	taskSummary  string
 	scopeHints   []string
+	breaks       []string
 }
 
 func (a *app) replayCmd() *cobra.Command {
@@ -48,8 +49,12 @@ func (a *app) replayCmd() *cobra.Command {
 			if f.observeOnly {
 				cfg.Evaluate.ObserveOnly = true
 			}
-			n := needs{agent: !f.recorded, mayAgent: true, repair: true, narrate: true}
-			return a.withProject(cmd.Context(), cfg, n, func(h *harness) error { return a.replay(cmd.Context(), h, args, f) })
+			ctx, b, err := breakAt(cmd.Context(), f.breaks)
+			if err != nil {
+				return err
+			}
+			n := needs{agent: !f.recorded, mayAgent: true, repair: true, narrate: true, stepper: b.stepper()}
+			return a.withProject(cmd.Context(), cfg, n, func(h *harness) error { return a.broke(b, h, a.replay(ctx, h, args, f)) })
 		},
 	}
 	c.Flags().BoolVar(&f.recorded, "recorded", false, "score the recorded turns themselves, without an agent")
@@ -59,6 +64,7 @@ func (a *app) replayCmd() *cobra.Command {
 	c.Flags().BoolVar(&f.failOnNotice, "fail-on-notice", false, "exit 3 when a notice was raised")
 	c.Flags().BoolVar(&f.all, "all", false, "every recorded session")
 	c.Flags().IntVar(&f.repeat, "repeat", 1, "run each session N times")
+	c.Flags().StringArrayVar(&f.breaks, "break", nil, breakHelp)
 	c.Flags().StringVar(&f.taskSummary, "task-summary", "", "what the task is, for the repair agent")
 	c.Flags().StringArrayVar(&f.scopeHints, "scope-hint", nil, "a scope a rule could belong to, KEY or KEY=DESCRIPTION (repeatable)")
 	return c

@@ -61,11 +61,8 @@ type opening struct {
 
 // openWorkbench runs the workbench over a project, which it owns meanwhile.
 func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) error {
-	hold := tui.NewHold()
-	n := needs{mayAgent: true, repair: true}
-	if cfg.Repair.HoldIn(true) {
-		n.stepper = hold
-	}
+	hold := tui.NewHold(cfg.Repair.HoldIn(true))
+	n := needs{mayAgent: true, repair: true, stepper: hold}
 	logs, err := a.logToFile(cfg)
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ type Glyphs struct {
 	Neutral  string
 	Busy     string // something is going on
 	Held     string // waits for a step
+	Break    string // a breakpoint holds here
 	Alert    string
 	Stall    string // gate marks
 	Regress  string
@@ -43,7 +44,7 @@ type Box struct {
 // Unicode is the set for terminals with UTF-8. All of them are one cell wide in
 // every width method.
 var Unicode = Glyphs{
-	Ellipsis: "…", Dot: "·", Pointer: "▸", Pass: "✓", Fail: "✕", Neutral: "–", Busy: "●", Held: "◼", Alert: "!",
+	Ellipsis: "…", Dot: "·", Pointer: "▸", Pass: "✓", Fail: "✕", Neutral: "–", Busy: "●", Held: "◼", Break: "●", Alert: "!",
 	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→", Again: "↻",
 	Active: "●", Trial: "○", Retired: "×", BarFull: "█", BarEmpty: " ", BarEnds: [2]string{"▕", "▏"},
 	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
@@ -54,7 +55,7 @@ var Unicode = Glyphs{
 
 // ASCII is the set for everything else.
 var ASCII = Glyphs{
-	Ellipsis: "~", Dot: "-", Pointer: ">", Pass: "+", Fail: "x", Neutral: "-", Busy: "*", Held: "#", Alert: "!",
+	Ellipsis: "~", Dot: "-", Pointer: ">", Pass: "+", Fail: "x", Neutral: "-", Busy: "*", Held: "#", Break: "*", Alert: "!",
 	Stall: "v", Regress: "<", Fired: "!", Up: "^", Down: "v", Open: "v", Shut: ">", Arrow: ">", Again: "@",
 	Active: "*", Trial: "o", Retired: "x", BarFull: "#", BarEmpty: " ", BarEnds: [2]string{"[", "]"},
 	Sparks: []string{"_", ".", "-", "=", "+", "*", "#", "#"},
@@ -65,7 +66,7 @@ var ASCII = Glyphs{
 
 // Words are for people who listen: every mark is a word, and there are no lines.
 var Words = Glyphs{
-	Ellipsis: "...", Dot: "-", Pointer: ">", Pass: "ok", Fail: "failed", Neutral: "none", Busy: "[busy]", Held: "waiting", Alert: "alert",
+	Ellipsis: "...", Dot: "-", Pointer: ">", Pass: "ok", Fail: "failed", Neutral: "none", Busy: "[busy]", Held: "waiting", Break: "breakpoint", Alert: "alert",
 	Stall: "stall", Regress: "regressed", Fired: "notice", Up: "better", Down: "worse", Open: "unfolded", Shut: "folded", Arrow: "to", Again: "run",
 	Active: "-", Trial: "-", Retired: "-", // the word of the state is beside them
 	BarFull: "", BarEmpty: "", BarEnds: [2]string{" ", " "},
