@@ -70,7 +70,7 @@ var settings = []setting{
 	{"repair.reasoning_effort", "HARNESS_REPAIR_REASONING_EFFORT", choice(func(c *Config) *string { return &c.Repair.ReasoningEffort }, "none", "minimal", "low", "medium", "high", "xhigh"), "sent only where the provider supports it"},
 	{"repair.trace", "HARNESS_TRACE_REPAIR_AGENT", truth(func(c *Config) *bool { return &c.Repair.Trace }), "export a trace of every repair too"},
 	{"repair.domain_policy", "HARNESS_DOMAIN_POLICY", text(func(c *Config) *string { return &c.Repair.DomainPolicy }, "a text", long), "policy of your domain, told to the repair agent"},
-	{"repair.hold", "", maybeTruth(func(c *Config) **bool { return &c.Repair.Hold }), "wait at the first step; unset: in the workbench only"},
+	{"repair.hold", "", maybeTruth(func(c *Config) **bool { return &c.Repair.Hold }), "wait at the first step; unset: in the workbench only; false: at breakpoints only"},
 	{"repair.max_attempts", "", whole(func(c *Config) *int { return &c.Repair.MaxAttempts }, 1, 1000), "failed attempts of an episode until it is put aside; those that you cancel do not count"},
 	{"repair.backoff", "", span(func(c *Config) *time.Duration { return &c.Repair.Backoff }, 0), "wait after a failed attempt"},
 
