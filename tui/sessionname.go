@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strconv"
+
 	"vise/engine/trace"
 	"vise/tui/style"
 )
@@ -18,14 +20,18 @@ func nameOf(it sessionRow) string {
 
 // runMark tells the runs of one session apart, in the longest form that leaves the
 // name enough of n cells: that it is a run, or one of a validation, and when it began.
+// Of a recording it tells how many of its records are damaged.
 func runMark(st *style.Style, it sessionRow, n int) string {
-	if it.Origin == trace.Recorded {
-		return ""
-	}
 	at := clock(it.Started)
 	short := at[:min(5, len(at))]
 	forms := []string{st.Glyphs.Again + " " + at, st.Glyphs.Again + " " + short, st.Glyphs.Again}
-	if it.Origin == trace.Replay {
+	switch {
+	case it.Origin == trace.Recorded && it.Damaged == 0:
+		return ""
+	case it.Origin == trace.Recorded:
+		count := strconv.Itoa(it.Damaged)
+		forms = []string{count + " damaged", count + st.Glyphs.Alert}
+	case it.Origin == trace.Replay:
 		forms = []string{"validation " + at, "validation " + short, "val " + short, "val"}
 	}
 	name := min(st.Width(nameOf(it)), 6)

@@ -20,11 +20,15 @@ func TestSessionName(t *testing.T) {
 	check := run
 	check.Origin = trace.Replay
 	recorded := sessionRow{Session: trace.Session{ID: "tau-airline-trial-0012", Origin: trace.Recorded, Title: "Change a flight"}}
+	damaged := recorded
+	damaged.ID, damaged.Damaged = "cut", 1
 	for _, x := range []struct {
 		it   sessionRow
 		w    int
 		want string
 	}{
+		{damaged, 20, "cut        1 damaged"},
+		{damaged, 8, "cut   1!"},
 		{run, 30, "torn-blanket        ↻ 15:04:05"},
 		{run, 15, "tor…ket ↻ 15:04"},
 		{run, 10, "torn…ket ↻"},

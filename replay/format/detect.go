@@ -69,7 +69,7 @@ func Detect(r io.ReadSeeker) (string, error) {
 			return "", err
 		}
 		if name == "" && other == "" {
-			return "", fmt.Errorf("recognised 0 of %d records; formats that can be read: %s: %w",
+			return "", fmt.Errorf("recognised 0 of %d records, format or version unknown; formats that can be read: %s: %w",
 				records, strings.Join(Formats(), ", "), ErrUnrecognised)
 		}
 	}

@@ -123,7 +123,7 @@ func Read(ctx context.Context, path string, o Options, sink Sink) (Summary, erro
 	case err != nil:
 		return sum, err
 	case sum.Sessions == 0:
-		return sum, fmt.Errorf("read %s as %s: recognised 0 of %d records: %w", path, name, sum.Records+sum.DamagedTotal, ErrUnrecognised)
+		return sum, fmt.Errorf("read %s as %s: recognised 0 of %d records, format or version unknown: %w", path, name, sum.Records+sum.DamagedTotal, ErrUnrecognised)
 	case o.Strict && sum.DamagedTotal > 0:
 		d := sum.Damaged[0]
 		return sum, fmt.Errorf("read %s: %d %w, the first in line %d at byte %d (%s); read it without strict, or mend the file",

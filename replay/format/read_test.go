@@ -16,7 +16,7 @@ import (
 )
 
 // Very long lines are read whole, at a memory that is a small multiple of them.
-func TestLongLines(t *testing.T) {
+func TestB07LongLines(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 110 MB")
 	}

@@ -180,7 +180,7 @@ func (a *app) printSummary(s format.Summary) error {
 			n += s.Unknown[k]
 			kinds = append(kinds, fmt.Sprintf("%s ×%d", show(k, 40), s.Unknown[k]))
 		}
-		a.out.printf("  kept %d records of %d unknown types: %s", n, len(kinds), strings.Join(kinds, ", "))
+		a.out.printf("  kept %s of %s: %s", counted(n, "record"), counted(len(kinds), "unknown type"), strings.Join(kinds, ", "))
 	}
 	for i, d := range s.Damaged {
 		if i == 10 {

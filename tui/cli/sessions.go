@@ -147,6 +147,9 @@ func (a *app) sessionsShow() *cobra.Command {
 			} else {
 				a.out.printf("%s  %s  %s  %s", show(head.ID, 128), head.Origin, show(head.Source, 16), show(head.Title, 80))
 				a.out.printf("agent %s · %d turns · %d model steps · %d calls · %d errors", show(head.Agent, 60), head.Counts.Turns, head.Counts.Steps, head.Counts.Calls, head.Counts.Errors)
+				if head.Damaged > 0 {
+					a.out.printf("%s in the recording: vise import says in which lines", counted(head.Damaged, "damaged record"))
+				}
 				if box, ok := head.Attrs["sandbox"].(string); ok {
 					a.out.printf("%s", show(box, 60))
 				}

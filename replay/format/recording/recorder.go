@@ -29,6 +29,11 @@ type Recorder struct {
 	ids    map[string]bool // session ids given so far
 	head   trace.Session   // the open session, as the reader knows it
 	open   bool
+	begun  trace.Session // the head as it is told to the sink
+	told   bool          // the sink knows the open session
+	held   *trace.Turn   // a hollow turn that waits for what shows that the session is one
+	odd    int           // records of unknown types behind which the session begins
+	all    int           // records behind which it begins
 	counts trace.Counts
 	turns  int
 	damage int // damages of the file when the session was opened
@@ -80,12 +85,32 @@ func (r *Recorder) Begin(s trace.Session) error {
 	if r.sum.Sessions == 0 {
 		r.damage = 0 // what was damaged before the first session belongs to it
 	}
-	masked := s
-	r.mute.Session(&masked)
-	if err := r.sink.Begin(masked); err != nil {
-		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, s.ID, err)
-	}
+	r.begun = s
+	r.mute.Session(&r.begun)
+	r.told, r.held = false, nil
 	return nil
+}
+
+// tell makes the open session known to the sink, with the turn that was held back.
+func (r *Recorder) tell() error {
+	if r.told {
+		return nil
+	}
+	r.told = true
+	if err := r.sink.Begin(r.begun); err != nil {
+		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, r.head.ID, err)
+	}
+	if r.held == nil {
+		return nil
+	}
+	t := *r.held
+	r.held = nil
+	return r.hand(t)
+}
+
+// hollow says that nothing in a turn was recognised: no input, no step, no call.
+func hollow(t trace.Turn) bool {
+	return t.Synthetic && t.Input == "" && !slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Kind != trace.CHAIN })
 }
 
 // Head gives access to the head of the open session; what is set there before
@@ -95,8 +120,20 @@ func (r *Recorder) Head() *trace.Session { return &r.head }
 // Open reports whether a session is open.
 func (r *Recorder) Open() bool { return r.open }
 
-// Turn hands a turn on: index, session and trace id are set here.
+// Turn hands a turn on: index, session and trace id are set here. A first turn in
+// which nothing was recognised waits for the next one or for the end.
 func (r *Recorder) Turn(t trace.Turn) error {
+	if !r.told && r.held == nil && hollow(t) {
+		r.held = &t
+		return nil
+	}
+	if err := r.tell(); err != nil {
+		return err
+	}
+	return r.hand(t)
+}
+
+func (r *Recorder) hand(t trace.Turn) error {
 	if err := r.ctx.Err(); err != nil {
 		return fmt.Errorf("read %s: session %s: %w", r.sum.Path, r.head.ID, context.Cause(r.ctx))
 	}
@@ -130,8 +167,20 @@ func (r *Recorder) Turn(t trace.Turn) error {
 	return nil
 }
 
-// End closes the open session.
+// End closes the open session. One that is nothing but records of unknown types, a
+// header at most, is none: a vendor that renames its records would leave an empty one
+// that looks healthy.
 func (r *Recorder) End() error {
+	odd, all := r.sum.unknowns()-r.odd, r.sum.Records-r.all
+	r.odd, r.all = r.odd+odd, r.all+all
+	if r.held != nil && odd > 0 && odd+1 >= all {
+		r.open, r.held = false, nil
+		r.Note("session %s is left out: %d records of unknown types and no turn", r.head.ID, odd)
+		return nil
+	}
+	if err := r.tell(); err != nil {
+		return err
+	}
 	s := r.head
 	r.sum.Masked += r.red.Session(&s)
 	s.Counts = r.counts

@@ -104,6 +104,14 @@ func (s *Summary) unknown(kind string) {
 	s.Unknown[kind]++
 }
 
+// unknowns is how many records of unknown types were counted.
+func (s *Summary) unknowns() (n int) {
+	for _, k := range s.Unknown {
+		n += k
+	}
+	return n
+}
+
 func (s *Summary) note(format string, args ...any) {
 	if len(s.Notes) < MaxNotes {
 		s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
