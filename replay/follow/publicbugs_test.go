@@ -22,7 +22,9 @@ func followed(t *testing.T, content string) (string, *seen) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &seen{files: map[string]string{}}
 	done := make(chan error, 1)
-	go func() { done <- Run(ctx, []string{dir}, Options{Poll: 20 * time.Millisecond, Quiet: 5 * time.Millisecond}, s.read) }()
+	go func() {
+		done <- Run(ctx, []string{dir}, Options{Poll: 20 * time.Millisecond, Quiet: 5 * time.Millisecond}, s.read)
+	}()
 	t.Cleanup(func() {
 		cancel()
 		<-done

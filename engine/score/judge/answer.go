@@ -44,6 +44,9 @@ func parse(text string, metrics []string) map[string]mark {
 		return fail("the answer is empty")
 	}
 	start := strings.IndexByte(text, '{')
+	if think := strings.Index(text, "<think>"); think >= 0 && (start < 0 || think < start) {
+		return fail("the answer is thinking that never ends") // what it holds may be a draft
+	}
 	if start < 0 {
 		return fail("the answer is no JSON object")
 	}
