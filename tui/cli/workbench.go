@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -101,11 +102,14 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 // logToFile sends the log to a file of the project: a line on standard error would
 // land on the screen.
 func (a *app) logToFile(cfg *config.Config) (*os.File, error) {
-	dir := filepath.Join(cfg.Path(cfg.Store.Path), "logs")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	file := logFile(cfg)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("workbench: open the log: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, "workbench.log"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err := os.Rename(file, file+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("workbench: keep the last log: %w", err)
+	}
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("workbench: open the log: %w", err)
 	}
