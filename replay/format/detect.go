@@ -14,6 +14,7 @@ import (
 	"vise/replay/format/cursor"
 	"vise/replay/format/gemini"
 	"vise/replay/format/inspectai"
+	"vise/replay/format/managed"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/openhands"
@@ -262,7 +263,7 @@ func array(sc *recording.Scanner) (name, other string) {
 		if c != '{' {
 			raw, _, err := sc.Value(maxMember)
 			if err == nil && bytes.HasPrefix(raw, []byte(`"client.`)) {
-				other = "an Anthropic managed-agents log"
+				name = managed.Name
 			}
 			return done
 		}

@@ -18,6 +18,7 @@ import (
 	"vise/replay/format/cursor"
 	"vise/replay/format/gemini"
 	"vise/replay/format/inspectai"
+	"vise/replay/format/managed"
 	"vise/replay/format/native"
 	"vise/replay/format/openai"
 	"vise/replay/format/openhands"
@@ -72,6 +73,7 @@ var readers = []reader{
 	{cursor.Name, func(f *os.File, path string, rec *recording.Recorder) error { return cursor.Read(f, path, rec) }},
 	{otel.NameLangfuse, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadLangfuse(f, path, rec) }},
 	{otel.NameLangSmith, func(f *os.File, path string, rec *recording.Recorder) error { return otel.ReadLangSmith(f, path, rec) }},
+	{managed.Name, func(f *os.File, path string, rec *recording.Recorder) error { return managed.Read(f, path, rec) }},
 	{tau.NameTau, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 	{tau.NameTau2, func(f *os.File, path string, rec *recording.Recorder) error { return tau.Read(f, path, rec) }},
 }

@@ -44,7 +44,16 @@ func Decode(data []byte, v any) error {
 // error of Decode as it is, before it has done anything with the record; any
 // other error ends the reading. broken, if not nil, is shown each damaged part.
 func Lines(r io.Reader, rec *Recorder, take func(Record) error, broken func(Damage, []byte)) error {
-	l := &lineReader{lines: newLines(r, MaxRecord), rec: rec, take: take, broken: broken}
+	return (&lineReader{lines: newLines(r, MaxRecord), rec: rec, take: take, broken: broken}).all()
+}
+
+// ArrayLines is Lines for files whose records may also be arrays.
+func ArrayLines(r io.Reader, rec *Recorder, take func(Record) error, broken func(Damage, []byte)) error {
+	return (&lineReader{lines: newLines(r, MaxRecord), rec: rec, take: take, broken: broken, arrays: true}).all()
+}
+
+func (l *lineReader) all() error {
+	rec := l.rec
 	for {
 		if err := rec.ctx.Err(); err != nil {
 			return fmt.Errorf("read %s: %w", rec.sum.Path, err)
@@ -73,6 +82,7 @@ type lineReader struct {
 	rec    *Recorder
 	take   func(Record) error
 	broken func(Damage, []byte)
+	arrays bool // an array is a record
 	ended  bool
 
 	held   []byte // the beginning of a record that may go on in the next line
@@ -138,6 +148,10 @@ func (l *lineReader) fragment(ln line, data []byte, at Damage) error {
 		l.flush("record is cut off")
 	}
 	if json.Valid(data) {
+		if l.arrays && data[0] == '[' {
+			_, err := l.try(data, ln.number, ln.offset, false, false)
+			return err
+		}
 		l.report(at, "a bare value, not a record", data)
 		return nil
 	}
