@@ -61,8 +61,16 @@ func (a *app) withBench(ctx context.Context, narrate bool, fn func(*patch.Bench,
 		if err != nil {
 			return err
 		}
+		a.sweepPatches(ctx, b)
 		return fn(b, h)
 	})
+}
+
+// sweepPatches clears up behind a killed process; what cannot be cleared up hinders nobody.
+func (a *app) sweepPatches(ctx context.Context, b *patch.Bench) {
+	if err := b.Sweep(ctx); err != nil {
+		a.log.Warn("clear up patch runs", "err", err)
+	}
 }
 
 // readBench opens the project for reading.

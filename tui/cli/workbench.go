@@ -90,6 +90,7 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 		if s.Patch, err = a.bench(cfg, h.store, h.Events()); err != nil {
 			return err
 		}
+		a.sweepPatches(ctx, s.Patch)
 		s.PatchStepper = tui.NewPatchHold(h.Events(), h.store.Now)
 		s.PatchBounds = patch.RepairRequest{MaxAttempts: cfg.Patch.MaxAttempts, MaxRuntime: cfg.Patch.MaxRuntime}
 		if h.runner != nil {
