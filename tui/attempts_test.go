@@ -62,6 +62,10 @@ func TestAttempts(t *testing.T) {
 	}
 	d.pump()
 	d.size(PaneAttempts, 110, 34)
+	// The rows are the JSON, and that is the store's run.
+	if j, ok := d.panes[PaneAttempts].JSON().(AttemptsJSON); !ok || j.Run.ID != r.ID || j.Run.Task != "say right" {
+		t.Errorf("the JSON is %+v", d.panes[PaneAttempts].JSON())
+	}
 	d.sees(PaneAttempts, "retry", "not proven", "tests", "say right", "-base", "+wrong", "FAILED value", "value")
 
 	hold := NewPatchHold(d.bus, func() time.Time { return noon })

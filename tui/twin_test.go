@@ -134,8 +134,10 @@ func TestRowsAreTheirJSON(t *testing.T) {
 			return want
 		},
 	}
-	if len(twins) != len(paneOrder) {
-		t.Errorf("%d panes are tested of %d", len(twins), len(paneOrder))
+	for _, id := range paneOrder {
+		if twins[id] == nil && id != PaneAttempts { // it needs runs of the patch loop: TestAttempts
+			t.Errorf("pane %s is not tested", id)
+		}
 	}
 	b.app.ctx.Scope.Episode = b.anEpisode()
 	b.send(nil)
