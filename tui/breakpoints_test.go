@@ -76,7 +76,7 @@ func TestBreakpoints(t *testing.T) {
 	if h.Call == nil || h.Call.Name != "harness_rule_add" || h.Break != "tool:rule_add" {
 		t.Fatalf("held at %+v", h)
 	}
-	b.screenHas("held before tool at breakpoint tool:rule_add", "● 4 add")
+	b.screenHas("held before tool at breakpoint tool:rule_add", "●+ 4 add", "+4 new")
 
 	b.press("b") // the held call proposes itself
 	b.screenHas("b tool:harness_rule_add", "● tool:rule_add", "down goes to those that are set")

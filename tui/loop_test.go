@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -74,7 +75,7 @@ func TestLoop(t *testing.T) {
 	for h := first; h.Call == nil || h.Call.Name != "harness_rule_add"; h = d.held() {
 		d.hold.Step()
 	}
-	d.sees(PaneRepair, "not executed yet", "reason_code", "scope    refunds")
+	d.sees(PaneRepair, "not executed yet", "+ 4 add", "reason_code", "scope    refunds")
 	d.goldens("repair-held", PaneRepair)
 	if rules := d.panes[PaneRules].JSON().([]rule.Rule); len(rules) != 0 {
 		t.Fatalf("a held call has run: %d rules", len(rules))
@@ -85,7 +86,7 @@ func TestLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.pump()
-	d.sees(PaneRepair, "candidate added", "fixed rules, no language model")
+	d.sees(PaneRepair, "+2 new", "+ 4 add", "+ 5 ack", "new  resolved: candidate", "   3 search", "candidate added", "fixed rules, no language model")
 	d.goldens("repair-ended", PaneRepair)
 	d.goldens("rules-candidate", PaneRules)
 	d.goldens("attention-candidate", PaneAttention)
@@ -123,12 +124,16 @@ func backInTime(t *testing.T, d *desk) {
 		if d.ctx.Scope.Step != want {
 			t.Fatalf("step %d after going back, want %d", d.ctx.Scope.Step, want)
 		}
+		// What the step before this one had done is not done yet here.
+		d.sees(PaneRepair, "-1 not yet", fmt.Sprintf(" - %d %s", want+1, []string{"inspect", "search", "add", "ack"}[want-1]), "not yet  ")
 	}
 	d.sees(PaneRepair, "thinks", "harness_notice_read")
 	p.Do(d.ctx, action.Into)
 	d.sees(PaneRepair, "system", "You repair how an agent works")
 	p.Do(d.ctx, action.Out)
 	p.Do(d.ctx, action.Forward)
+	d.apply(Change{})
+	d.sees(PaneRepair, "+1 new", "+ 2 inspect", "new  3 calls")
 	if d.ctx.Scope.Step != 2 {
 		t.Errorf("step %d after going forward, want 2", d.ctx.Scope.Step)
 	}

@@ -35,6 +35,9 @@ type repairPane struct {
 	ticking bool
 	heldFor time.Duration // of the run under way; the clock of a run stands still meanwhile
 	heldAt  time.Time
+	since   since
+	from    moment // between the two, something has changed since the last stop
+	to      moment
 }
 
 type repairData struct {

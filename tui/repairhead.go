@@ -42,6 +42,12 @@ func (p *repairPane) head() string {
 	} else {
 		part(fmt.Sprintf("model turn %d", done))
 	}
+	switch fresh, back := p.changes(); {
+	case fresh > 0:
+		row.Put(style.Info, fmt.Sprintf("  +%d new", fresh))
+	case back > 0:
+		row.Put(style.Warn, fmt.Sprintf("  -%d not yet", back))
+	}
 	if d, ok := p.clock(); ok && timeout > 0 {
 		part(seconds(d) + " of " + seconds(timeout))
 	}

@@ -32,6 +32,7 @@ func (p *repairPane) layout() {
 	if !p.data.found {
 		return
 	}
+	p.from, p.to = p.look()
 	var rows []string
 	attempts := 0
 	for _, s := range p.data.steps {
@@ -129,7 +130,7 @@ func (p *repairPane) stepRows(s episode.Step) []string {
 	}
 	took := fmt.Sprintf("%d ms", s.Ended.Sub(s.Started).Milliseconds())
 	for i, c := range s.Calls {
-		rows = append(rows, p.callRow(s, c, took, selected && i == 0))
+		rows = append(rows, p.callRow(s, i, took, selected && i == 0))
 		took = ""
 		rows = append(rows, p.callDetail(c, limit)...)
 	}
@@ -137,7 +138,7 @@ func (p *repairPane) stepRows(s episode.Step) []string {
 		rows = append(rows, p.wrapped(style.Bad, p.st().Glyphs.Fail+" "+s.Error, 4, 2, 4)...)
 	}
 	if len(rows) == 0 {
-		rows = append(rows, p.line().Int(style.Dim, s.Turn, 2).Put(style.Faint, "  no answer").String())
+		rows = append(rows, p.line().Space(2).Int(style.Dim, s.Turn, 2).Put(style.Faint, " no answer").String())
 	}
 	return rows
 }
@@ -151,7 +152,8 @@ func (p *repairPane) heldCall(s episode.Step, c episode.Call) bool {
 	return p.holds(s) && p.held.Call.ID == c.ID && !c.Ran
 }
 
-func (p *repairPane) callRow(s episode.Step, c episode.Call, took string, selected bool) string {
+func (p *repairPane) callRow(s episode.Step, i int, took string, selected bool) string {
+	c := s.Calls[i]
 	ground := p.ground(selected)
 	row := p.st().Row(p.w, ground)
 	switch {
@@ -159,6 +161,15 @@ func (p *repairPane) callRow(s episode.Step, c episode.Call, took string, select
 		row.Put(style.Accent, p.st().Glyphs.Pointer)
 	case p.broken(s, c):
 		row.Put(style.Bad, p.st().Glyphs.Break)
+	default:
+		row.Space(1)
+	}
+	changed := p.changed(s, i)
+	switch changed {
+	case 1:
+		row.Put(style.Info, "+")
+	case -1:
+		row.Put(style.Warn, "-")
 	default:
 		row.Space(1)
 	}
@@ -171,6 +182,10 @@ func (p *repairPane) callRow(s episode.Step, c episode.Call, took string, select
 		words, role, took = p.st().Glyphs.Held+" not executed yet", style.Warn, ""
 	case !c.Ran && p.here:
 		words, role = "waits", style.Faint
+	case changed == 1:
+		words = "new  " + words
+	case changed == -1:
+		words, role = "not yet  "+words, style.Dim
 	}
 	right := p.st().Width(words) + 1
 	if took != "" {
@@ -246,7 +261,7 @@ func (p *repairPane) said(word, text string, turn, limit int) []string {
 // liveRows show the turn that streams: the end of each text, since that is what grows.
 func (p *repairPane) liveRows() []string {
 	l := p.live
-	rows := []string{p.line().Space(1).Int(style.Dim, l.turn, 2).Space(1).Put(style.Info, p.st().Glyphs.Busy+" answering").String()}
+	rows := []string{p.line().Space(2).Int(style.Dim, l.turn, 2).Space(1).Put(style.Info, p.st().Glyphs.Busy+" answering").String()}
 	end := func(word, text string) {
 		all := p.said(word, text, l.turn, 0)
 		if over := len(all) - shownRows; over > 0 {
@@ -257,7 +272,7 @@ func (p *repairPane) liveRows() []string {
 	end("thinks", l.reasoning)
 	end("says", l.text)
 	for _, c := range l.calls {
-		rows = append(rows, p.line().Space(1).Int(style.Dim, l.turn, 2).Space(1).Cell(style.Strong, verb(c.name), 8).Put(style.Text, c.name).String())
+		rows = append(rows, p.line().Space(2).Int(style.Dim, l.turn, 2).Space(1).Cell(style.Strong, verb(c.name), 8).Put(style.Text, c.name).String())
 		end("arguments", c.arguments)
 	}
 	return rows
@@ -269,7 +284,7 @@ func (p *repairPane) promptRows(h *Held) []string {
 	for _, m := range h.Messages {
 		size += len(m.Content)
 	}
-	rows := []string{p.line().Space(1).Int(style.Dim, h.Turn, 2).Space(1).Cell(style.Strong, "ask", 8).
+	rows := []string{p.line().Space(2).Int(style.Dim, h.Turn, 2).Space(1).Cell(style.Strong, "ask", 8).
 		Put(style.Text, fmt.Sprintf("the model: %s, %d characters  ", count(len(h.Messages), "message"), size)).
 		Put(style.Warn, p.st().Glyphs.Held+" not sent yet").String()}
 	from := 0
