@@ -58,13 +58,14 @@ func TestVectorsBlastRadius(t *testing.T) {
 		Orphans  int            `json:"orphan_processes"`
 		Ports    int            `json:"opened_ports"`
 		Violated int            `json:"limit_violations"`
+		Budget   int            `json:"budget_violations"` // the name that the counts have
 	}
 	vectors.RunPatch(t, "blast_radius", func(t *testing.T, in input) any {
 		var changes []risk.Change
 		for _, m := range in.Mutations {
 			changes = append(changes, risk.Change{Path: m.Path, Type: m.ChangeType, Decision: m.Decision, ModeChanged: m.ModeChanged})
 		}
-		b := risk.Radius(changes, risk.Counters{OrphanProcesses: in.Orphans, OpenedPorts: in.Ports, LimitViolations: in.Violated}, in.Weights)
+		b := risk.Radius(changes, risk.Counters{OrphanProcesses: in.Orphans, OpenedPorts: in.Ports, LimitViolations: in.Violated + in.Budget}, in.Weights)
 		parts := []any{}
 		for _, c := range b.Components {
 			parts = append(parts, []any{c.Name, c.Count, c.Weight, c.Points})

@@ -14,7 +14,7 @@ var rootCI = []string{".github/workflows/", ".github/actions/", ".circleci/", ".
 var rootCIFiles = set(".travis.yml .gitlab-ci.yml azure-pipelines.yml jenkinsfile bitbucket-pipelines.yml appveyor.yml .drone.yml")
 
 var runnerNames = set("conftest.py makefile gnumakefile pytest.ini tox.ini noxfile.py setup.cfg setup.py pyproject.toml package.json package-lock.json " +
-	"yarn.lock pnpm-lock.yaml pipfile pipfile.lock poetry.lock uv.lock .coveragerc go.mod go.sum justfile taskfile.yml tsconfig.json .mocharc.json phpunit.xml")
+	"yarn.lock pnpm-lock.yaml pipfile pipfile.lock poetry.lock uv.lock .coveragerc .npmrc justfile taskfile.yml tsconfig.json .mocharc.json phpunit.xml")
 
 var runnerHeads = []string{"vitest.config.", "jest.config.", "playwright.config.", "cypress.config.", "karma.conf.", "vite.config."}
 
@@ -24,7 +24,8 @@ var testInfixEnds = set("js jsx ts tsx py go rs")
 
 // VerifierFile reports whether a path takes part in the verdict about a patch: a
 // test, a fixture, the configuration of a test runner, a manifest or a CI file.
-// (Rust and Java keep tests beside the code; those are seen by TestLoss only.)
+// (Rust and Java keep tests beside the code; those are seen by TestLoss only, and
+// manifests of compiled languages are Protected anyway.)
 func VerifierFile(p string) bool {
 	normal, err := policy.Normal(p)
 	if err != nil {
