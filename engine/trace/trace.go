@@ -38,8 +38,8 @@ const (
 type Session struct {
 	ID     string `json:"id"`
 	Origin Origin `json:"origin"`
-	// Source is the format or driver the session came through: "native",
-	// "claude-code", "tau-bench", "tau2", "acp", "exec".
+	// Source is the format or driver the session came through: the name of a
+	// format as import knows it, such as "claude-code", or "acp", "exec".
 	Source string `json:"source"`
 	// Agent names the agent and its version, if known.
 	Agent string `json:"agent,omitempty"`

@@ -102,7 +102,6 @@ type file struct {
 	seen  print // as it was when it was read last
 	asked bool  // it has been read
 	next  time.Time
-	look  int // number of the look that met it
 }
 
 // print tells one state of a file from another.

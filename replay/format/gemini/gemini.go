@@ -152,7 +152,6 @@ type session struct {
 	summary string
 	cut     bool
 	held    []*message // messages of the turn that is going on: each may be written again
-	lines   []int
 	late    int
 	done    map[string]bool // ids of messages that have been handed on
 }

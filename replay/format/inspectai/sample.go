@@ -78,10 +78,10 @@ func resolve(raw []byte) []byte {
 	}
 	kept := 0
 	return reference.ReplaceAllFunc(raw, func(m []byte) []byte {
-		key := string(reference.FindSubmatch(m)[1])
-		text, ok := s.Attachments[key]
+		key := reference.FindSubmatch(m)[1]
+		text, ok := s.Attachments[string(key)]
 		if !ok {
-			text, ok = s.Transcript.Content[key]
+			text, ok = s.Transcript.Content[string(key)]
 		}
 		if kept += len(text); !ok || kept > recording.MaxRecord {
 			return m
