@@ -192,6 +192,17 @@ func TestWorkbenchMouse(t *testing.T) {
 	d.Click(x+4, y+2)
 	d.Pane("Trace").Focused()
 	d.Wheel(x+4, y+2, 3)
+	// A divider is dragged, text is marked and copied.
+	x, y, w, _ := d.Pane("Sessions").Place()
+	d.Drag(x+w-1, y+6, x+w+9, y+6)
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, _, now, _ := d.Pane("Sessions").Place(); now == w+10 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("Sessions has %d columns after the drag, had %d", now, w)
+		}
+	}
+	d.Drag(x+2, y+1, x+5, y+1).Wait("sent 4 bytes").Sent("\x1b]52;c;")
 	d.Press("q").Exit()
 }
 

@@ -124,6 +124,11 @@ func (s *Screen) Click(x, y int) *Screen {
 	return s.Press(mouse(0, x, y, 'M'), mouse(0, x, y, 'm'))
 }
 
+// Drag presses the left button on a cell, moves to another and lets go there.
+func (s *Screen) Drag(x, y, toX, toY int) *Screen {
+	return s.Press(mouse(0, x, y, 'M'), mouse(32, toX, toY, 'M'), mouse(0, toX, toY, 'm'))
+}
+
 // Wheel turns the wheel n times over a cell, down for n > 0.
 func (s *Screen) Wheel(x, y, n int) *Screen {
 	button := 65
