@@ -12,21 +12,28 @@ import (
 	"vise/engine/model/faults"
 )
 
+// standIn serves on a free port of the loopback, whose address as the base of an
+// OpenAI-compatible API it writes into the file that is its argument. It serves until
+// it is killed.
+func standIn(h http.HandlerFunc) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		err = os.WriteFile(os.Args[1]+".new", []byte("http://"+l.Addr().String()+"/v1"), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(os.Args[1]+".new", os.Args[1]) // the file is there with its content
+	}
+	if err == nil {
+		err = http.Serve(l, h)
+	}
+	panic(err)
+}
+
 // scriptedJudge is an OpenAI-compatible server on a free port of the loopback, whose
 // address it writes into the file it is given. It dislikes turns in which an argument
 // was missing and likes all others. It serves until it is killed.
 func scriptedJudge() {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	if err := os.WriteFile(os.Args[1]+".new", []byte("http://"+l.Addr().String()+"/v1"), 0o600); err != nil {
-		panic(err)
-	}
-	if err := os.Rename(os.Args[1]+".new", os.Args[1]); err != nil {
-		panic(err)
-	}
-	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	standIn(func(w http.ResponseWriter, r *http.Request) {
 		var in struct {
 			Messages []struct{ Content string } `json:"messages"`
 		}
@@ -49,8 +56,7 @@ func scriptedJudge() {
 			`{"choices":[],"usage":{"prompt_tokens":900,"completion_tokens":40,"total_tokens":940}}`, "[DONE]"} {
 			fmt.Fprintf(w, "data: %s\n\n", line)
 		}
-	}))
-	panic(err)
+	})
 }
 
 // fakePlatform is the program of the platform, over the folder PANDAPROBE_FAKE. The

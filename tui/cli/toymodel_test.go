@@ -3,9 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 )
@@ -15,17 +13,7 @@ import (
 // it, repeats the failed call unchanged, and gives up. It writes its address into
 // the file that is its only argument.
 func toyModel() {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
-	}
-	if err := os.WriteFile(os.Args[1]+".new", []byte("http://"+l.Addr().String()+"/v1"), 0o600); err != nil {
-		panic(err)
-	}
-	if err := os.Rename(os.Args[1]+".new", os.Args[1]); err != nil {
-		panic(err)
-	}
-	panic(http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	standIn(func(w http.ResponseWriter, r *http.Request) {
 		var q struct {
 			Messages []struct{ Role, Content string } `json:"messages"`
 		}
@@ -56,7 +44,7 @@ func toyModel() {
 		_ = json.NewEncoder(w).Encode(map[string]any{"id": "x", "object": "chat.completion", "model": "toy-1",
 			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
 			"usage":   map[string]any{"prompt_tokens": 100 + 10*len(q.Messages), "completion_tokens": 20}})
-	})))
+	})
 }
 
 var toyOrder = regexp.MustCompile(`A-\d+`)
