@@ -136,13 +136,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 		}
 		h.agent = &repair.Agent{
 			Store: o.Store, Model: o.Model, Stepper: stepper, Bus: o.Bus, Now: o.Store.Now,
-			Config: repair.Config{
-				Timeout: o.Config.Repair.Timeout, MaxTurns: o.Config.Repair.MaxTurns, MaxTokens: o.Config.Repair.MaxTokens,
-				Temperature: o.Config.Repair.Temperature, ReasoningEffort: o.Config.Repair.ReasoningEffort,
-				DomainPolicy: o.Config.Repair.DomainPolicy, MaxActive: o.Config.Rules.MaxActive,
-				TrialMin: o.Config.Validate.TrialMinSessions, SanitizeMax: o.Config.Rules.SanitizeMaxLen,
-				ValidationOn: o.Config.Validate.Enabled, Protected: protected(o.Config),
-			},
+			Config: repairConfig(o.Config),
 		}
 	}
 	if h.agent != nil && o.Platform != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"vise/engine/config"
 	"vise/engine/episode"
 	"vise/engine/event"
 	"vise/engine/model"
@@ -85,4 +86,15 @@ func (h *Harness) failed(tx *store.Tx, ep episode.Episode) error {
 	}
 	return tx.Emit(event.Event{Type: event.Skip, SessionID: ep.SessionID, TurnIndex: event.Turn(ep.TurnIndex), EpisodeID: ep.ID,
 		Data: map[string]any{"what": "repair", "reason": string(episode.Dead), "failures": ep.Failures, "attempts": ep.Attempts}})
+}
+
+// repairConfig is what the settings say about repair and about new rules.
+func repairConfig(c *config.Config) repair.Config {
+	return repair.Config{
+		Timeout: c.Repair.Timeout, MaxTurns: c.Repair.MaxTurns, MaxTokens: c.Repair.MaxTokens,
+		Temperature: c.Repair.Temperature, ReasoningEffort: c.Repair.ReasoningEffort,
+		DomainPolicy: c.Repair.DomainPolicy, MaxActive: c.Rules.MaxActive,
+		TrialMin: c.Validate.TrialMinSessions, SanitizeMax: c.Rules.SanitizeMaxLen,
+		ValidationOn: c.Validate.Enabled, Protected: protected(c),
+	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"vise/engine/event"
 	"vise/engine/guard"
+	"vise/engine/repair"
 	"vise/engine/rule"
 	"vise/store"
 )
@@ -44,6 +45,27 @@ func (h *Harness) RestoreRule(ctx context.Context, id string) error {
 		r.Trial = &trial
 		return event.Event{Type: event.RuleRestore, RuleID: id, Data: map[string]any{"by": "person"}}, nil
 	})
+}
+
+// EditRule stores a person's wording of a rule as a new candidate, which validation
+// judges like any other; the rule that it comes from stays what it is. why may be "".
+func (h *Harness) EditRule(ctx context.Context, id, text, why string) (rule.Rule, error) {
+	var r rule.Rule
+	err := h.store.Update(ctx, func(tx *store.Tx) error {
+		from, ok, err := tx.Rule(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("no rule %q; vise rules ls lists them", id)
+		}
+		r, err = repair.Reword(tx, repairConfig(h.cfg), h.red, from, repair.Edit{Text: text, Why: why, ID: h.store.NewID("r"), Now: h.now()})
+		return err
+	})
+	if err != nil {
+		return rule.Rule{}, fmt.Errorf("edit rule: %w", err)
+	}
+	return r, nil
 }
 
 func (h *Harness) moveRule(ctx context.Context, op, id string, move func(*rule.Rule) (event.Event, error)) error {

@@ -45,6 +45,9 @@ func (p *rulesPane) facts() []string {
 	fact("scope", style.Text, r.Scope+", "+r.Applicability)
 	fact("metric", style.Text, r.Metric)
 	fact("from", style.Dim, strings.TrimSpace(strings.Join([]string{tag(r.SourceNoticeID), tag(r.EpisodeID), "by " + author(r.Author), stamp(r.CreatedAt)}, "  ")))
+	if r.EditedFrom != "" {
+		fact("edited", style.Dim, "from "+tag(r.EditedFrom))
+	}
 	if t := r.Trial; t != nil {
 		trial := fmt.Sprintf("%s observed, %d breached", count(len(t.ObservedSessions), "session"), len(t.BreachedSessions))
 		trial += fmt.Sprintf("; baseline %d of %d; %s", t.BaselineBreachedSessions, t.BaselineSessions, count(t.ReplayAttempts, "inconclusive replay"))

@@ -174,6 +174,9 @@ func (p *rulesPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		if m.err != nil {
 			return true, failed(m.err, m.what)
 		}
+		if m.rule != "" {
+			ctx.Scope.Rule = m.rule
+		}
 		return true, func() tea.Msg { return sayMsg{m.what, style.Good} }
 	}
 	if d, fresh, mine, err := p.detail.take(msg); mine {
@@ -291,6 +294,8 @@ type moved struct {
 	err  error
 	// undo is the move for u; of a move by u itself it is empty.
 	undo act
+	// rule is the one to go to; "" = stay.
+	rule string
 }
 
 // For is the pane.
@@ -350,10 +355,10 @@ func (p *rulesPane) move(ctx *Context, id action.ID) tea.Cmd {
 			if r.Status == rule.Candidate {
 				back = act{kind: actRule, target: r.ID, before: rule.Candidate, after: rule.Retired}
 			}
-			return moved{"retired " + tag(r.ID) + "; U restores it as a candidate", h.RetireRule(end, r.ID, "retired in the workbench"), back}
+			return moved{"retired " + tag(r.ID) + "; U restores it as a candidate", h.RetireRule(end, r.ID, "retired in the workbench"), back, ""}
 		}
 		return moved{"restored " + tag(r.ID) + " as a candidate; V validates it", h.RestoreRule(end, r.ID),
-			act{kind: actRule, target: r.ID, before: rule.Retired, after: rule.Candidate}}
+			act{kind: actRule, target: r.ID, before: rule.Retired, after: rule.Candidate}, ""}
 	}
 }
 

@@ -70,16 +70,22 @@ func (t *toolset) ruleAdd(tx *store.Tx, args map[string]any) (outcome, error) {
 	if err := t.leaks(tx, proposal); err != nil {
 		return outcome{}, err
 	}
-	if limit := t.agent.Config.MaxActive; limit > 0 {
-		live, err := tx.LiveRules(limit)
-		if err != nil {
-			return outcome{}, err
-		}
-		if live >= limit {
-			return outcome{}, refuse(rule.ErrRuleCap, "the project has as many live rules as rules.max_active allows (%d)", limit)
-		}
+	if err := room(tx, t.agent.Config.MaxActive); err != nil {
+		return outcome{}, err
 	}
 	return t.create(tx, proposal)
+}
+
+// room refuses a further live rule where the project has as many as it may.
+func room(tx *store.Tx, limit int) error {
+	if limit <= 0 {
+		return nil
+	}
+	live, err := tx.LiveRules(limit)
+	if err == nil && live >= limit {
+		err = refuse(rule.ErrRuleCap, "the project has as many live rules as rules.max_active allows (%d)", limit)
+	}
+	return err
 }
 
 // maxAnswers bounds the expected answers of one session that rules are compared with.
@@ -88,12 +94,16 @@ const maxAnswers = 200
 // leaks refuses a rule that quotes how the agent is graded or what the answer is: an
 // agent that follows it would pass without getting better.
 func (t *toolset) leaks(tx *store.Tx, r rule.Rule) error {
-	protected := slices.Clone(t.agent.Config.Protected)
-	session, _, err := tx.Session(t.run.ep.SessionID)
+	return leaks(tx, t.agent.Config.Protected, t.run.ep.SessionID, t.run.ep.TurnIndex, r)
+}
+
+func leaks(tx *store.Tx, graded []guard.Protected, sessionID string, index int, r rule.Rule) error {
+	protected := slices.Clone(graded)
+	session, _, err := tx.Session(sessionID)
 	if err != nil {
 		return err
 	}
-	turn, _, err := tx.Turn(t.run.ep.SessionID, t.run.ep.TurnIndex)
+	turn, _, err := tx.Turn(sessionID, index)
 	if err != nil {
 		return err
 	}
@@ -175,15 +185,8 @@ func (t *toolset) create(tx *store.Tx, r rule.Rule) (outcome, error) {
 	if len(t.run.ep.NoticeIDs) > 0 {
 		r.SourceNoticeID = t.run.ep.NoticeIDs[0]
 	}
-	r.Status = rule.Active
-	if t.agent.Config.ValidationOn {
-		events, err := tx.LastEvents(evidence.BaselineWindow, event.Notice, event.Recovery)
-		if err != nil {
-			return outcome{}, err
-		}
-		trial := evidence.Baseline(events, r.Metric)
-		trial.StartedAt, trial.TracksReads = r.CreatedAt, true
-		r.Status, r.Trial = rule.Candidate, &trial
+	if err := begin(tx, &r, t.agent.Config.ValidationOn); err != nil {
+		return outcome{}, err
 	}
 	if err := tx.PutRule(r); err != nil {
 		return outcome{}, err
@@ -213,6 +216,22 @@ func (t *toolset) create(tx *store.Tx, r rule.Rule) (outcome, error) {
 		"id": r.ID, "rule": r.Text, "rationale": r.Rationale, "status": string(r.Status), "scope": r.Scope,
 		"applicability": r.Applicability, "metric": r.Metric, "tags": r.Tags, "failure_signatures": r.FailureSignatures,
 		"source_notice_id": r.SourceNoticeID}}}, nil
+}
+
+// begin makes a new rule a candidate with its trial; where nothing validates it is
+// active at once.
+func begin(tx *store.Tx, r *rule.Rule, validates bool) error {
+	if r.Status = rule.Active; !validates {
+		return nil
+	}
+	events, err := tx.LastEvents(evidence.BaselineWindow, event.Notice, event.Recovery)
+	if err != nil {
+		return err
+	}
+	trial := evidence.Baseline(events, r.Metric)
+	trial.StartedAt, trial.TracksReads = r.CreatedAt, true
+	r.Status, r.Trial = rule.Candidate, &trial
+	return nil
 }
 
 // tags are the model's own, then those of the notices. The notices' tags select

@@ -44,6 +44,7 @@ const (
 	ErrRuleMissing         = "rule_missing"          // no rule of that id
 	ErrRuleCap             = "rule_cap"              // as many live rules as the project allows
 	ErrLeak                = "leak"                  // the rule quotes how the agent is graded, or an expected answer
+	ErrSaid                = "already_said"          // another rule says a person's wording already
 )
 
 // The classes of ValidateScope; a tool reports them all as ErrInvalidScope.

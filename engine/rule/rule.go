@@ -21,6 +21,9 @@ const (
 	Task    = "task"
 )
 
+// Person is the author of rules that a person wrote.
+const Person = "person"
+
 // Rule is one operating rule for the task agent.
 type Rule struct {
 	ID string `json:"id"`
@@ -38,8 +41,10 @@ type Rule struct {
 	Scope             string   `json:"scope"`
 	Applicability     string   `json:"applicability"`
 	FailureSignatures []string `json:"failure_signatures,omitempty"`
-	// Author is the model id that wrote it, or "person".
+	// Author is the model id that wrote it, or Person.
 	Author string `json:"author,omitempty"`
+	// EditedFrom is the rule whose text a person has edited into this one.
+	EditedFrom string `json:"edited_from,omitempty"`
 	// RetiredReason and VerdictID explain the last transition.
 	Reason    string `json:"reason,omitempty"`
 	VerdictID string `json:"verdict_id,omitempty"`

@@ -88,6 +88,8 @@ const (
 	// Retire and Restore move the rule under the cursor.
 	Retire  ID = "rule.retire"
 	Restore ID = "rule.restore"
+	// Edit makes a person's wording of the rule under the cursor a candidate.
+	Edit ID = "rule.edit"
 	// Retest queues a new test of a rule in force.
 	Retest ID = "rule.retest"
 

@@ -34,6 +34,7 @@ var defaults = []Action{
 	{ID: Acknowledge, Title: "acknowledge this notice", Group: "attention", Scope: Pane, Panes: []string{"attention"}, Keys: []string{"A"}},
 	{ID: Retire, Title: "retire this rule", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"X"}},
 	{ID: Restore, Title: "restore this rule as a candidate", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"U"}},
+	{ID: Edit, Title: "edit this rule: your wording becomes a candidate", Short: "edit", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"e"}, Arg: "text", Rank: 6},
 	{ID: Retest, Title: "queue a new test of this rule in force", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"t"}},
 	{ID: Protect, Title: "protect this session as a win", Group: "case", Scope: Pane, Panes: []string{"sessions", "turns", "attention"}, Keys: []string{"p"}},
 

@@ -137,6 +137,9 @@ func sentence(e event.Event) string {
 	case event.RepairNoticeResolved:
 		return fmt.Sprintf("%s %s", words("resolution"), e.NoticeID)
 	case event.RuleAdd:
+		if d["edited_from"] != nil {
+			return fmt.Sprintf("%s · candidate in %s, edited by a person from %s", e.RuleID, words("scope"), words("edited_from"))
+		}
 		return fmt.Sprintf("%s · candidate in %s, about %s", e.RuleID, words("scope"), words("metric"))
 	case event.RulePromote, event.RuleRetire:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))

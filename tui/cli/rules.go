@@ -16,7 +16,7 @@ import (
 
 func (a *app) rulesCmd() *cobra.Command {
 	c := &cobra.Command{Use: "rules", Short: "Rules and what evidence says of them"}
-	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport(), a.rulesAudit(), a.rulesRetest())
+	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport(), a.rulesAudit(), a.rulesRetest(), a.rulesEdit())
 	return c
 }
 
@@ -173,6 +173,9 @@ func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired 
 	a.out.printf("%s", show(r.Text, 0))
 	a.out.printf("because: %s", show(r.Rationale, 0))
 	a.out.printf("written by %s for notice %s (episode %s) at %s", show(r.Author, 60), r.SourceNoticeID, r.EpisodeID, r.CreatedAt)
+	if r.EditedFrom != "" {
+		a.out.printf("edited from %s", r.EditedFrom)
+	}
 	if r.Reason != "" {
 		a.out.printf("%s: %s", r.Status, show(r.Reason, 400))
 	}
@@ -262,6 +265,36 @@ func (a *app) rulesRestore() *cobra.Command {
 			})
 		},
 	}
+}
+
+func (a *app) rulesEdit() *cobra.Command {
+	var text, why string
+	c := &cobra.Command{
+		Use: "edit RULE --text TEXT", Short: "Store your own wording of a rule as a new candidate; validation decides", Args: cobra.ExactArgs(1),
+		Long: "Your wording becomes a candidate of its own, with the notice, scope and metric of the rule it comes from and\n" +
+			"\"person\" as its author. It passes the checks of every rule, and only validation makes it active. The rule it comes\n" +
+			"from stays what it is.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if text == "" {
+				return usagef("rules edit: write the new wording: --text TEXT")
+			}
+			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				r, err := h.EditRule(cmd.Context(), args[0], text, why)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return a.out.object("vise.rule/1", r)
+				}
+				a.done("added", r.ID)
+				a.note("vise: it is %s; vise validate --rule %s tests it", r.Status, r.ID)
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&text, "text", "", "the new wording")
+	c.Flags().StringVar(&why, "because", "", "why (default: what the rule says)")
+	return c
 }
 
 func (a *app) rulesExport() *cobra.Command {

@@ -1,0 +1,82 @@
+package repair
+
+import (
+	"vise/engine/event"
+	"vise/engine/guard"
+	"vise/engine/rule"
+	"vise/store"
+)
+
+// Edit is a person's other wording of a rule.
+type Edit struct {
+	Text string
+	Why  string // "" = why the rule was written
+	// ID and Now (RFC 3339) of the new rule.
+	ID, Now string
+}
+
+// Reword stores a person's wording of a rule as a new candidate of its own: with the
+// notice, the scope and the metric of the rule it comes from, which stays what it is. It
+// passes every check that a rule of the repair agent passes, and only validation can
+// make it active.
+//
+// Errors are of type *rule.Error when the wording is refused: empty, unchanged, said by
+// another rule already, retired by evidence, quoting how the agent is graded, or one more
+// than rules.max_active.
+func Reword(tx *store.Tx, c Config, red *guard.Redactor, from rule.Rule, e Edit) (rule.Rule, error) {
+	clean := func(s string) string {
+		s, _ = red.Text(s)
+		return guard.Trim(guard.Sanitize(s, c.SanitizeMax))
+	}
+	r := rule.Rule{ID: e.ID, CreatedAt: e.Now, Text: clean(e.Text), Rationale: clean(e.Why), SourceNoticeID: from.SourceNoticeID,
+		EpisodeID: from.EpisodeID, Metric: from.Metric, Tags: from.Tags, Scope: from.Scope, Applicability: from.Applicability,
+		FailureSignatures: from.FailureSignatures, Author: rule.Person, EditedFrom: from.ID}
+	if r.Rationale == "" {
+		r.Rationale = from.Rationale
+	}
+	switch r.Text {
+	case "":
+		return r, refuse(rule.ErrEmptyRule, "nothing of the rule's text is left after sanitising")
+	case from.Text:
+		return r, refuse(rule.ErrEmptyRule, "the text is that of rule %s: change it", from.ID)
+	}
+	if err := said(tx, r); err != nil {
+		return r, err
+	}
+	ep, _, err := tx.Episode(from.EpisodeID)
+	if err != nil {
+		return r, err
+	}
+	if err := leaks(tx, c.Protected, ep.SessionID, ep.TurnIndex, r); err != nil {
+		return r, err
+	}
+	if err := room(tx, c.MaxActive); err != nil {
+		return r, err
+	}
+	if err := begin(tx, &r, c.ValidationOn); err != nil {
+		return r, err
+	}
+	if err := tx.PutRule(r); err != nil {
+		return r, err
+	}
+	return r, tx.Emit(event.Event{Type: event.RuleAdd, RuleID: r.ID, NoticeID: r.SourceNoticeID, Data: map[string]any{
+		"scope": r.Scope, "status": string(r.Status), "metric": r.Metric, "applicability": r.Applicability, "by": rule.Person, "edited_from": from.ID}})
+}
+
+// said refuses a wording that another rule says already, or that evidence has retired.
+// The rule that it comes from does not count: the wording is to be compared with it.
+func said(tx *store.Tx, r rule.Rule) error {
+	rules, err := rule.Comparable(tx, r)
+	if err != nil {
+		return err
+	}
+	for _, c := range rule.Covering(rules, r) {
+		if c.RuleID != r.EditedFrom {
+			return refuse(rule.ErrSaid, "rule %s says it already (%s)", c.RuleID, c.Reason)
+		}
+	}
+	if c, retired := rule.Disproved(rules, r); retired {
+		return refuse(rule.ErrSaid, "rule %s, which is retired, says it word for word", c.RuleID)
+	}
+	return nil
+}
