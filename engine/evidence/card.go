@@ -255,6 +255,8 @@ func (v Verdict) next() string {
 		return "Give a verifier that judges outcomes (evaluate.verifier), or measure again: vise noise."
 	case RoundBudgetExhausted:
 		return "Validate again: the test goes on where it is."
+	case ContradictsActive:
+		return "Read both and retire the one that should not hold (vise rules retire RULE), then validate again."
 	case NoReplayableCase:
 		return "Replay a session that fails this way, so that a case is captured; until then live sessions decide."
 	}

@@ -30,6 +30,9 @@ const (
 	CandidateNotExercised = "candidate_not_exercised"
 	EnvWaitTimeout        = "env_wait_timeout"
 	RoundBudgetExhausted  = "round_budget_exhausted"
+	// ContradictsActive: it earned its place and seems to say the opposite of an active
+	// rule; a person decides which of the two is in force.
+	ContradictsActive = "contradicts_active_rule"
 )
 
 // Statuses of a replayed case.

@@ -119,3 +119,22 @@ func inside(s string, cut int) bool {
 
 // flag reports a regional indicator.
 func flag(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
+
+// Unjoined takes joiners that join nothing out of a sanitised text: those that are not
+// between two characters of a script that has them, or of an emoji. One of them says
+// nothing to a person; one after each letter carries data.
+func Unjoined(s string) string {
+	if strings.IndexFunc(s, joiner) < 0 {
+		return s
+	}
+	var out strings.Builder
+	var last rune
+	for at, r := range s {
+		if joiner(r) && !joins(last, s[at+utf8.RuneLen(r):]) {
+			continue
+		}
+		out.WriteRune(r)
+		last = r
+	}
+	return out.String()
+}

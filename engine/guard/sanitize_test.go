@@ -74,6 +74,16 @@ func TestLine(t *testing.T) {
 	}
 }
 
+func TestUnjoined(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain": "plain", "a\u200bb\u00adc\u200c": "abc", "क\u200dष": "क\u200dष", "👩\u200d👧": "👩\u200d👧", "\u200dक\u200b\u200c x": "क x",
+	} {
+		if got := guard.Unjoined(in); got != want || guard.Unjoined(got) != got {
+			t.Errorf("Unjoined(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestVisible(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain\ttext\nüñ":         "plain\ttext\nüñ",

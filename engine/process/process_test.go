@@ -243,7 +243,7 @@ func TestGroupEndsWithItsLeader(t *testing.T) {
 
 // A grandchild that has left the group holds our pipe: waiting ends all the
 // same, and so does the grandchild.
-func TestDetachedGrandchildHoldsThePipe(t *testing.T) {
+func TestB49DetachedGrandchildHoldsThePipe(t *testing.T) {
 	p := run(t, sh("setsid sleep 300 & echo $!; sleep 0.3; exit 0"))
 	pid := readPid(t, p.Stdout())
 	go io.Copy(io.Discard, p.Stdout())

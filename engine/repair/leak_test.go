@@ -17,7 +17,7 @@ import (
 
 // A rule that quotes a rubric, a threshold or an expected answer is refused with the
 // fragment named, and nothing that the repair agent is shown holds any of them.
-func TestRepairSeesAndWritesNoProtectedText(t *testing.T) {
+func TestB36RepairSeesAndWritesNoProtectedText(t *testing.T) {
 	s := memory(t, time.Now)
 	low, limit := 0.0, 0.87
 	turn := trace.Turn{SessionID: "s1", Index: 0, TraceID: "s1.0", Input: "Where is my parcel?",

@@ -153,5 +153,5 @@ func (t *toolset) resolve(tx *store.Tx, kind, ruleID, note string) (outcome, err
 // clean sanitises a text the model wrote.
 func (t *toolset) clean(s string) string {
 	s, _ = t.run.redactor.Text(s)
-	return guard.Sanitize(s, t.agent.Config.SanitizeMax)
+	return guard.Unjoined(guard.Sanitize(s, t.agent.Config.SanitizeMax))
 }

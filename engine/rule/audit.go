@@ -26,14 +26,17 @@ var opposed = wordSet("not no never don dont doesn shouldn mustn without avoid s
 // sameTopic is how much of the smaller rule's words a contradicting one shares.
 const sameTopic = 0.6
 
+// shortOrder is the number of words of an order such as "never retry on 429", which has
+// to share all of them.
+const shortOrder = 2
+
 // Pairs finds live rules that nearly repeat or seem to contradict each other, in any
 // scope: a rule filed under another name says the same. The texts of at most limit
 // rules are compared, in the order given; compared tells how many that were.
 func Pairs(rules []Rule, limit int) (pairs []Pair, compared int) {
 	type side struct {
 		measured
-		core  map[string]bool // words without the opposing ones
-		turns bool            // an odd number of opposing words
+		core map[string]bool // words without the opposing ones
 	}
 	var list []side
 	for _, r := range rules {
@@ -44,15 +47,11 @@ func Pairs(rules []Rule, limit int) (pairs []Pair, compared int) {
 			break
 		}
 		s := side{measured: measure(r), core: map[string]bool{}}
-		n := 0
 		for w := range s.tokens {
-			if opposed[w] {
-				n++
-			} else {
+			if !opposed[w] {
 				s.core[w] = true
 			}
 		}
-		s.turns = n%2 == 1
 		list = append(list, s)
 	}
 	for i, a := range list {
@@ -68,10 +67,10 @@ func Pairs(rules []Rule, limit int) (pairs []Pair, compared int) {
 			containment := float64(shared) / float64(smaller)
 			similarity := float64(shared) / float64(len(a.core)+len(b.core)-shared)
 			switch {
-			case a.turns != b.turns && containment >= sameTopic && smaller >= minContained:
+			case a.turned != b.turned && (containment >= sameTopic && smaller >= minContained || containment == 1 && smaller == shortOrder):
 				pairs = append(pairs, Pair{a.rule.ID, b.rule.ID, Contradiction,
 					fmt.Sprintf("they share %.0f %% of their words and one says the opposite", 100*containment)})
-			case a.turns == b.turns && (similarity >= nearSimilarity || containment >= nearContainment && smaller >= minContained):
+			case a.turned == b.turned && (similarity >= nearSimilarity || containment >= nearContainment && smaller >= minContained):
 				pairs = append(pairs, Pair{a.rule.ID, b.rule.ID, NearDuplicate,
 					fmt.Sprintf("they share %.0f %% of their words", 100*similarity)})
 			}
@@ -86,6 +85,24 @@ type Load struct {
 	Rules  int      `json:"rules"`
 	Length int      `json:"length"` // code points of the texts
 	IDs    []string `json:"-"`
+}
+
+// Contradicted returns the active rule that a rule seems to say the opposite of, in any
+// scope, and why it is suspected; ok is false when there is none.
+func Contradicted(r Reader, by Rule) (other Rule, why string, ok bool, err error) {
+	rules, err := Comparable(r, by)
+	if err != nil {
+		return Rule{}, "", false, err
+	}
+	for _, x := range rules {
+		if x.Status != Active || x.ID == by.ID {
+			continue
+		}
+		if pairs, _ := Pairs([]Rule{by, x}, 2); len(pairs) == 1 && pairs[0].Reason == Contradiction {
+			return x, pairs[0].Why, true, nil
+		}
+	}
+	return Rule{}, "", false, nil
 }
 
 // Loads sums the active rules by scope, sorted by scope.

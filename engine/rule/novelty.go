@@ -82,10 +82,12 @@ type measured struct {
 	wording string
 	tokens  map[string]bool
 	tags    map[string]bool
+	turned  bool // an odd number of words that turn an order into its opposite
 }
 
 func measure(r Rule) measured {
 	m := measured{rule: r, wording: wording(r.Text), tokens: noveltyTokens(r.Text), tags: map[string]bool{}}
+	m.turned = overlap(m.tokens, opposed)%2 == 1
 	for _, t := range r.Tags {
 		if !genericTags[t] && !strings.Contains(t, ":") {
 			m.tags[t] = true
@@ -116,7 +118,7 @@ func covers(a, b measured) (reason string, similarity, containment float64) {
 		return ExactText, 0, 0
 	}
 	similarity, containment, smaller := likeness(overlap(a.tokens, b.tokens), len(a.tokens), len(b.tokens))
-	if a.rule.Scope == b.rule.Scope {
+	if a.rule.Scope == b.rule.Scope && a.turned == b.turned { // the opposite of a rule is not covered by it
 		reason = coverage(similarity, containment, smaller,
 			func() bool { return intersects(a.rule.FailureSignatures, b.rule.FailureSignatures) },
 			func() bool { return overlap(a.tags, b.tags) >= 2 })

@@ -221,6 +221,9 @@ func (v *Validator) apply(ctx context.Context, verdict *evidence.Verdict) (appli
 			return err
 		}
 		alive = true
+		if err := yield(tx, r, verdict); err != nil {
+			return err
+		}
 		data := map[string]any{"outcome": verdict.Outcome, "validator": verdict.Validator, "evidence": verdict.Evidence,
 			"reason": short(verdict.Reason, 300), "verdict_id": verdict.ID}
 		if verdict.PendingReason != "" {
@@ -264,6 +267,21 @@ func (v *Validator) apply(ctx context.Context, verdict *evidence.Verdict) (appli
 		return false, false, fmt.Errorf("apply verdict on rule %s: %w", verdict.RuleID, err)
 	}
 	return applied, alive, nil
+}
+
+// yield keeps a rule that was to be promoted a candidate while an active one seems to say
+// the opposite: of the two at most one is in force, and a person says which.
+func yield(tx *store.Tx, r rule.Rule, verdict *evidence.Verdict) error {
+	if verdict.Outcome != evidence.Promote {
+		return nil
+	}
+	other, why, found, err := rule.Contradicted(tx, r)
+	if err != nil || !found {
+		return err
+	}
+	verdict.Outcome, verdict.PendingReason = evidence.PendingStill, evidence.ContradictsActive
+	verdict.Reason = "it earned its place (" + verdict.Reason + ") but active rule " + other.ID + " seems to say the opposite: " + why
+	return nil
 }
 
 // unchanged reports whether a verdict only repeats that nothing is known yet: it is

@@ -22,7 +22,7 @@ var hostile = []string{
 
 // No sequence from a session reaches the terminal, whichever pane shows it: neither
 // titles, inputs, names, arguments, results, errors nor what is copied from them.
-func TestWorkbenchHostileSession(t *testing.T) {
+func TestB48WorkbenchHostileSession(t *testing.T) {
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)

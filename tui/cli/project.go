@@ -109,7 +109,11 @@ func (a *app) openRead(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.OpenRead(ctx, storeOptions(cfg, nil))
+	st, err := store.OpenRead(ctx, storeOptions(cfg, nil))
+	if err == nil {
+		a.tellRecovery(st)
+	}
+	return st, err
 }
 
 func storeOptions(cfg *config.Config, bus *event.Bus) store.Options {
@@ -166,6 +170,7 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		return err
 	}
 	defer stopExport()
+	a.tellRecovery(st)
 	a.reap(ctx, st)
 	o := engine.Options{Config: cfg, Store: st, Bus: bus, Log: a.log, Artifacts: cfg.Path(cfg.Store.Path)}
 	if o.Verifier, err = a.newVerifier(cfg); err != nil {
@@ -336,6 +341,19 @@ func (a *app) reap(ctx context.Context, st *store.Store) {
 			a.log.Warn("forget a leftover agent", "pid", p.PID, "err", err)
 		}
 	}
+}
+
+// tellRecovery says what became of the store when its last owner was killed.
+func (a *app) tellRecovery(st *store.Store) {
+	r, crashed := st.Recovery()
+	if !crashed {
+		return
+	}
+	lost := "nothing else was being written"
+	if r.Dropped > 0 {
+		lost = counted(r.Dropped, "turn") + " that was being written is dropped"
+	}
+	a.note("process %d ended without closing the store: every acknowledged change is there (up to event %d), %s", r.PID, r.LastSeq, lost)
 }
 
 // newLedger counts and bounds what agent, judge and repair spend together.
