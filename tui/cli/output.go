@@ -59,12 +59,12 @@ func (o *output) write(b []byte) error {
 	return o.err
 }
 
-// escapeHidden writes C1 controls, bidirectional controls and tag characters of a
+// escapeHidden writes DEL and C1 controls, bidirectional controls and tag characters of a
 // JSON text as \u escapes: they mean the same, and a terminal that shows the line
 // is not driven by them. (Other controls are escaped by JSON itself.)
 func escapeHidden(raw []byte) []byte {
 	hidden := func(r rune) bool {
-		return r >= 0x80 && r <= 0x9f || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e ||
+		return r >= 0x7f && r <= 0x9f || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e ||
 			r >= 0x2066 && r <= 0x2069 || r >= 0xe0000 && r <= 0xe007f
 	}
 	if !bytes.ContainsFunc(raw, hidden) {

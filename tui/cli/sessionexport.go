@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,24 @@ func newSessionWriter(format string, w io.Writer, red *guard.Redactor) (sessionW
 		return &openaiWriter{openai.NewWriter(w)}, nil
 	}
 	return nil, usagef("--format %q: use %s", format, strings.Join([]string{exportNative, exportOTLP, exportOpenAI}, ", "))
+}
+
+// jsonLines writes whole lines of JSON in which nothing drives the terminal that shows
+// them. What is written must end with a line end.
+type jsonLines struct {
+	w    io.Writer
+	rest []byte // of a line that has no end yet
+}
+
+func (l *jsonLines) Write(b []byte) (int, error) {
+	l.rest = append(l.rest, b...)
+	whole := bytes.LastIndexByte(l.rest, '\n') + 1
+	if whole == 0 {
+		return len(b), nil
+	}
+	_, err := l.w.Write(escapeHidden(l.rest[:whole]))
+	l.rest = append(l.rest[:0], l.rest[whole:]...)
+	return len(b), err
 }
 
 type nativeWriter struct{ *native.Writer }
@@ -117,7 +136,7 @@ func (a *app) sessionsExport() *cobra.Command {
 				}()
 				to = tmp
 			}
-			w, err := newSessionWriter(format, to, red)
+			w, err := newSessionWriter(format, &jsonLines{w: to}, red)
 			if err != nil {
 				return err
 			}
