@@ -7,7 +7,7 @@ import (
 	"vise/replay/driver"
 )
 
-func TestPermissionRequests(t *testing.T) {
+func TestB42PermissionRequests(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
 		name, call, options string
