@@ -54,6 +54,13 @@ type Options struct {
 type Verifier struct {
 	options  Options
 	identity string
+	files    []file // those that the argv names
+}
+
+// file is a program or script as it was when the verifier was made.
+type file struct {
+	word string
+	sum  [sha256.Size]byte
 }
 
 // New returns a verifier. Its identity covers the argv and the content of every
@@ -66,15 +73,28 @@ func New(o Options) (*Verifier, error) {
 	if o.Timeout <= 0 {
 		return nil, errors.New("verifier: no time limit given; set evaluate.verifier_timeout")
 	}
+	v := &Verifier{options: o}
 	sum := sha256.New()
 	for _, word := range o.Command {
 		fmt.Fprintf(sum, "%d:%s", len(word), word)
 		if content, ok := program(o.Dir, word); ok {
 			fmt.Fprintf(sum, "=%d:", len(content))
 			sum.Write(content)
+			v.files = append(v.files, file{word, sha256.Sum256(content)})
 		}
 	}
-	return &Verifier{options: o, identity: "verifier/1 " + hex.EncodeToString(sum.Sum(nil)[:6])}, nil
+	v.identity = "verifier/1 " + hex.EncodeToString(sum.Sum(nil)[:6])
+	return v, nil
+}
+
+// changed names a file of the program that is not any more what the identity says.
+func (v *Verifier) changed() (string, bool) {
+	for _, f := range v.files {
+		if content, ok := program(v.options.Dir, f.word); !ok || sha256.Sum256(content) != f.sum {
+			return f.word, true
+		}
+	}
+	return "", false
 }
 
 // program reads the file that a word of the argv names, if it is a small regular one.
@@ -133,6 +153,10 @@ type Verdict struct {
 func (v *Verifier) Verify(ctx context.Context, q Question) (Verdict, error) {
 	fail := func(format string, args ...any) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("verifier: "+format, args...)
+	}
+	// An agent that is not held could have written over it in the very run that is judged.
+	if name, changed := v.changed(); changed {
+		return fail("%s has changed since vise started, so its word is not taken: if you changed it, start vise again; if not, look at what the agent did", name)
 	}
 	raw, err := json.Marshal(newDocument(q))
 	if err != nil {

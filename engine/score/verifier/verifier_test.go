@@ -150,3 +150,37 @@ func TestIdentity(t *testing.T) {
 		t.Error("another program of the same identity")
 	}
 }
+
+// TestAChangedProgramIsNotTaken: neither when an agent has written over it nor when it is gone.
+func TestAChangedProgramIsNotTaken(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "check.sh")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("echo false")
+	v, err := New(Options{Command: []string{"sh", "check.sh"}, Dir: dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := v.Verify(t.Context(), question()); err != nil || *got.Value != 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	write("echo true")
+	if got, err := v.Verify(t.Context(), question()); err == nil || got.Value != nil || !strings.Contains(err.Error(), "check.sh has changed") {
+		t.Errorf("written over: %+v, %v", got, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Verify(t.Context(), question()); err == nil || !strings.Contains(err.Error(), "check.sh has changed") {
+		t.Errorf("removed: %v", err)
+	}
+	write("echo false")
+	if got, err := v.Verify(t.Context(), question()); err != nil || *got.Value != 0 {
+		t.Errorf("back again: %+v, %v", got, err)
+	}
+}
