@@ -16,7 +16,7 @@ import (
 
 func (a *app) rulesCmd() *cobra.Command {
 	c := &cobra.Command{Use: "rules", Short: "Rules and what evidence says of them"}
-	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport(), a.rulesAudit(), a.rulesRetest(), a.rulesEdit())
+	c.AddCommand(a.rulesLs(), a.rulesShow(), a.rulesSearch(), a.rulesRetire(), a.rulesRestore(), a.rulesExport(), a.rulesAudit(), a.rulesRetest(), a.rulesEdit(), a.rulesWhy())
 	return c
 }
 
@@ -262,6 +262,36 @@ func (a *app) rulesRestore() *cobra.Command {
 				}
 				a.done("restored", args[0])
 				return nil
+			})
+		},
+	}
+}
+
+func (a *app) rulesWhy() *cobra.Command {
+	return &cobra.Command{
+		Use: "why RULE", Short: "Walk from a rule to its notice, repair, trace, cases and verdicts", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.openRead(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			var list []engine.Origin
+			if err := s.View(func(tx *store.Tx) error {
+				var ok bool
+				if list, ok, err = engine.Why(tx, args[0]); err == nil && !ok {
+					err = fmt.Errorf("no rule %q; vise rules ls lists them", args[0])
+				}
+				return err
+			}); err != nil {
+				return err
+			}
+			return a.list("vise.origin/1", len(list), func(i int) any { return list[i] }, "", []string{"KIND", "ID", "WHAT"}, func(i int) []string {
+				o := list[i]
+				if o.Gone {
+					return []string{o.Kind, show(o.ID, 128), "not stored any more"}
+				}
+				return []string{o.Kind, show(o.ID, 128), show(o.Text, 160)}
 			})
 		},
 	}
