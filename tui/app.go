@@ -47,6 +47,7 @@ type App struct {
 	shape      map[viewID]layout.Weights // sizes that a person gave
 	half       bool                      // the focus has most of the room
 	acts       acts
+	steps      []footstep        // places from which something was gone into, newest last
 	saved      map[string]string // filters by name
 	recent     []string          // commands of the palette, newest first
 	unsaved    bool              // the place has changed
@@ -250,6 +251,13 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.do(msg.id, msg.arg)
 	case Link:
 		return a.goLink(msg)
+	case originMsg:
+		return a.goOrigin(msg.to)
+	case whyMsg:
+		if len(a.overlays) > 0 || a.search != nil || a.filtering != nil {
+			return nil // something else was begun meanwhile: its keys are its own
+		}
+		return a.open(newWhyCard(msg))
 	case saveMsg:
 		return a.save()
 	case savedMsg:

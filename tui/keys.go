@@ -199,15 +199,22 @@ func (a *App) paneAction(id action.ID) tea.Cmd {
 	case action.NextProblem, action.PrevProblem:
 		order = append(order, PaneTrace, PaneTurns, PaneSessions)
 	}
+	if id == action.Into {
+		if cmd, ok := a.enter(); ok {
+			return cmd
+		}
+		return a.drill(1)
+	}
 	for _, p := range order {
 		if cmd, ok := a.panes[p].Do(a.ctx, id); ok {
 			return cmd
 		}
 	}
 	switch id {
-	case action.Into:
-		return a.drill(1)
 	case action.Out:
+		if cmd, ok := a.back(); ok {
+			return cmd
+		}
 		return a.drill(-1)
 	case action.NextProblem, action.PrevProblem:
 		return a.say(style.Dim, "no further problem here")

@@ -280,7 +280,14 @@ func (p *repairPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		p.body.End()
 		ctx.Scope.Attempt, ctx.Scope.Step = 0, 0
 		p.bump()
-	case action.Into, action.Toggle:
+	case action.Into:
+		if p.open && p.data.found {
+			p.into(ctx.Scope)
+			return nil, true
+		}
+		p.open = true
+		p.layout()
+	case action.Toggle:
 		p.open = !p.open
 		p.layout()
 	case action.Out:

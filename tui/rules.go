@@ -320,10 +320,11 @@ func (p *rulesPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		p.bump()
 		return nil, true
 	case action.Into:
-		if r, ok := p.list.Selected(); ok && r.EpisodeID != "" {
-			ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = r.EpisodeID, 0, 0
+		r, ok := p.list.Selected()
+		if !ok {
+			return nil, false
 		}
-		return nil, true
+		return why(ctx, r.ID, "notice"), true
 	case action.Retire, action.Restore:
 		return p.move(ctx, id), true
 	case action.Retest:

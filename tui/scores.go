@@ -329,6 +329,13 @@ func (p *scoresPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		if i += map[action.ID]int{action.Left: -1, action.Right: 1}[id]; i >= 0 && i < len(p.data.reports) {
 			ctx.Scope.Turn = p.data.reports[i].TurnIndex
 		}
+	case action.Into:
+		r, _ := p.current()
+		id := p.data.fired[r.TurnIndex]
+		if id == "" {
+			return nil, false
+		}
+		return repaired(ctx, p.data.session, id), true
 	default:
 		return nil, false
 	}

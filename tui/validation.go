@@ -223,9 +223,10 @@ func (p *validationPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		p.numbers = !p.numbers
 		p.layout()
 	case action.Into:
-		if len(p.data.verdict.Cases) > 0 && !p.running() {
-			ctx.Scope.Case = p.data.verdict.Cases[0].CaseID
+		if !p.data.decided || p.running() {
+			return nil, false
 		}
+		return why(ctx, p.data.verdict.RuleID, "case"), true
 	default:
 		return nil, false
 	}
