@@ -61,6 +61,9 @@ type Options struct {
 
 // Harness is one project's loop. All methods are safe for concurrent use.
 type Harness struct {
+	// AgedOut is what store.retention removed when the harness was opened.
+	AgedOut Expired
+
 	cfg   *config.Config
 	store *store.Store
 	bus   *event.Bus
@@ -167,7 +170,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 		h.stop(ErrClosed)
 		return nil, err
 	}
-	if _, err := h.Expire(ctx, expireAtOpen); err != nil {
+	if h.AgedOut, err = h.Expire(ctx, expireAtOpen); err != nil {
 		h.stop(ErrClosed)
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (a Agent) surround(environ []string, under, workspace string, hide, service
 
 // hint says, behind an error of the start, what may help an agent that was confined.
 func (s surroundings) hint(err error) error {
-	if s.env == nil || errors.Is(err, process.ErrNotHeld) || driver.KindOf(err) == driver.Cancelled {
+	if s.env == nil || driver.KindOf(err) == driver.StartFailed || errors.Is(err, process.ErrNotHeld) || driver.KindOf(err) == driver.Cancelled {
 		return err
 	}
 	return fmt.Errorf("%w (it ran in a sandbox with a HOME of its own: agent.home gives it its login or cache, agent.sandbox = \"off\" tries without)", err)

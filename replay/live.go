@@ -79,6 +79,9 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		return head, err // never started: there is no session to end
 	}
 	data := map[string]any{"turns": turns, "exit": out.exit.String(), "rules_read": len(out.read)}
+	if out.info.Stray > 0 {
+		data["stray"] = out.info.Stray
+	}
 	if err != nil {
 		// It may quote the agent's own last words.
 		text, _ := guard.DefaultRedactor().Text(err.Error())

@@ -65,7 +65,11 @@ func eventWords(e event.Event) string {
 	case event.AgentStarted:
 		return about(place, d.text("agent"), "replays "+d.text("replay_of"), count2(d.int("turns"), "turn"), d.text("sandbox"))
 	case event.AgentExited:
-		return about(place, d.text("exit"), d.text("error"))
+		stray := ""
+		if d["stray"] != nil {
+			stray = count2(d.int("stray"), "line") + " not understood"
+		}
+		return about(place, d.text("exit"), d.text("error"), stray)
 	case event.ModelCallsKept:
 		return about(place, count2(d.int("calls"), "model call")+" recorded", d.int("bytes")+" bytes")
 	case event.TurnReplayed:

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"vise/engine/guard"
+	"vise/engine/rule"
 	"vise/engine/score"
 	"vise/engine/trace"
 )
@@ -262,6 +263,9 @@ func hint(v value, bad fault) trace.ScopeHint {
 	}
 	if strings.TrimSpace(h.Key) == "" {
 		bad(v.at, "a scope hint needs a key, such as { key = \"payments\" }")
+	}
+	if name := rule.NormalizeScope(h.Key); strings.TrimSpace(h.Key) != "" && name != h.Key {
+		bad(v.at, "the key of a scope hint must be written as it is filed: %s instead of %s", quote(name), quote(h.Key))
 	}
 	if h.Applicability != "" && !slices.Contains([]string{"global", "topical", "task"}, h.Applicability) {
 		bad(v.at, "applicability must be global, topical or task, not %s", quote(h.Applicability))

@@ -3,7 +3,9 @@ package model
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -265,5 +267,30 @@ func TestChatRedirectIsRefused(t *testing.T) {
 	_, err := ask(t, c)
 	if err == nil || !strings.Contains(err.Error(), "elsewhere.invalid") || len(script.Requests()) != 1 {
 		t.Fatalf("err %v", err)
+	}
+}
+
+// Zero is sent as zero: the client library would leave it out, and the smallest number
+// above it is nothing that a server should divide by.
+func TestTemperatureZero(t *testing.T) {
+	var sent string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sent = string(body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+	}))
+	defer srv.Close()
+	c, err := New(Options{Model: "x/m", Providers: map[string]Provider{"x": {BaseURL: srv.URL}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	zero := 0.0
+	ask := `say "temperature":1e-45`
+	if _, err := c.Chat(t.Context(), Request{Messages: []Message{{Role: "user", Content: ask}}, Temperature: &zero}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(sent, `"temperature":0`) || strings.Contains(sent, `"temperature":1e-45,`) || !strings.Contains(sent, `\"temperature\":1e-45`) {
+		t.Errorf("sent %s", sent)
 	}
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -39,6 +40,9 @@ func (r *retrier) Do(req *http.Request) (*http.Response, error) {
 			}
 		}
 		r.tried()
+		if err := zeroTemperature(try); err != nil {
+			return nil, err
+		}
 		resp, err := r.next.RoundTrip(try)
 		if n >= r.retries || !again(ctx, resp, err) {
 			return resp, err
@@ -55,6 +59,23 @@ func (r *retrier) Do(req *http.Request) (*http.Response, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// zeroTemperature writes 0 where the client library could only be given the smallest
+// number above it, since it leaves a 0 out: servers divide by what they are sent. The
+// match is a key of the request, never text: quotes in a text are escaped.
+func zeroTemperature(req *http.Request) error {
+	if req.Body == nil {
+		return nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return err
+	}
+	req.Body.Close()
+	body = bytes.Replace(body, []byte(`"temperature":1e-45`), []byte(`"temperature":0`), 1)
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return nil
 }
 
 func again(ctx context.Context, resp *http.Response, err error) bool {

@@ -60,3 +60,23 @@ func TestRequired(t *testing.T) {
 		}
 	}
 }
+
+// One agent's login is none of another's: what agents keep below a home is hidden
+// from all of them unless it is given (Write wins).
+func TestLoginsOfAgentsAreHidden(t *testing.T) {
+	home := t.TempDir()
+	for _, f := range []string{".codex/auth.json", ".claude/.credentials.json", ".gemini/oauth_creds.json", ".local/share/opencode/auth.json", ".env"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, f)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(home, f), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hidden := (&Sandbox{Home: home}).hidden()
+	for _, f := range []string{".codex", ".claude", ".gemini", ".local/share/opencode", ".env"} {
+		if !slices.Contains(hidden, filepath.Join(home, f)) {
+			t.Errorf("%s can be read", f)
+		}
+	}
+}

@@ -109,6 +109,11 @@ var secretFiles = []string{
 	".mozilla", ".thunderbird", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".config/microsoft-edge",
 	".bash_history", ".zsh_history", ".local/share/fish", ".python_history", ".node_repl_history", ".psql_history", ".mysql_history",
 	".config/vise",
+	// Logins and histories of agents: one agent's are none of another's. What agent.home
+	// lists is the agent's own and stays open.
+	".claude", ".claude.json", ".codex", ".gemini", ".qwen", ".copilot", ".config/github-copilot", ".config/goose", ".local/share/goose",
+	".config/opencode", ".local/share/opencode", ".aider.conf.yml", ".cursor", ".config/Cursor", ".continue", ".kimi", ".vibe", ".augment", ".factory",
+	".cache/huggingface/token", ".huggingface", ".databrickscfg", ".config/openai", ".anthropic", ".env",
 }
 
 // secretSystem are such places of the system, and devices.

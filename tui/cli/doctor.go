@@ -16,6 +16,7 @@ import (
 	"vise/engine/model"
 	"vise/replay"
 	"vise/store"
+	"vise/tui/action"
 )
 
 // check is one finding of the doctor.
@@ -46,7 +47,11 @@ func (a *app) doctorCmd() *cobra.Command {
 				}
 			}
 			failed := 0
-			for _, k := range a.examine(cmd.Context(), cfg, ask) {
+			checks := a.examine(cmd.Context(), cfg, ask)
+			if _, err := action.Default().Bind(cfg.UI.Keys, keyPlace(cfg, origins)); err != nil {
+				checks = append(checks, check{"keys", "failed", err.Error()})
+			}
+			for _, k := range checks {
 				if k.State == "failed" {
 					failed++
 				}

@@ -95,7 +95,11 @@ func sentence(e event.Event) string {
 		if d["error"] != nil {
 			return fmt.Sprintf("%s · %s", words("reason"), words("error"))
 		}
-		return fmt.Sprintf("%s · %s", words("exit"), counted(d["turns"], "turn"))
+		s := fmt.Sprintf("%s · %s", words("exit"), counted(d["turns"], "turn"))
+		if d["stray"] != nil {
+			s += fmt.Sprintf(" · %s not understood, see .vise/logs/%s.log", counted(d["stray"], "line"), e.RunID)
+		}
+		return s
 	case event.ModelCallsKept:
 		return fmt.Sprintf("%s · %s recorded", turn, counted(d["calls"], "model call"))
 	case event.TurnReplayed:

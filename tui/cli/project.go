@@ -250,6 +250,9 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		return err
 	}
 	defer func() { err = errors.Join(err, h.Harness.Close()) }()
+	if n := h.AgedOut.Sessions; n > 0 {
+		a.note("vise: removed %s older than store.retention", counted(n, "session"))
+	}
 	return fn(h)
 }
 

@@ -102,7 +102,9 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 		return err
 	}
 	for _, head := range heads {
-		f.describe(&head)
+		if err := f.describe(&head); err != nil {
+			return err
+		}
 		for n := range f.repeat {
 			if f.recorded {
 				if n > 0 {
@@ -180,13 +182,18 @@ func (h *harness) live(ctx context.Context, head trace.Session, inputs []string,
 }
 
 // describe puts what the command line says about the task into the head.
-func (f replayFlags) describe(s *trace.Session) {
+func (f replayFlags) describe(s *trace.Session) error {
 	if f.taskSummary != "" {
 		s.TaskSummary = f.taskSummary
 	}
 	for _, hint := range f.scopeHints {
-		s.ScopeHints = append(s.ScopeHints, scopeHint(hint))
+		h, err := scopeHint(hint)
+		if err != nil {
+			return err
+		}
+		s.ScopeHints = append(s.ScopeHints, h)
 	}
+	return nil
 }
 
 // userInputs are the external user inputs of a session, in order.

@@ -109,6 +109,8 @@ func (a *app) storeCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				// What had gone when the project was opened went by the same setting.
+				old.Sessions, old.Steps = old.Sessions+h.AgedOut.Sessions, old.Steps+h.AgedOut.Steps
 				r, err := h.store.GC(cmd.Context())
 				if err != nil {
 					return err
