@@ -14,7 +14,7 @@ import (
 
 func (a *app) episodesCmd() *cobra.Command {
 	c := &cobra.Command{Use: "episodes", Short: "Repair episodes, step by step"}
-	c.AddCommand(a.episodesLs(), a.episodesShow(), a.episodesRun())
+	c.AddCommand(a.episodesLs(), a.episodesShow(), a.episodesRun(), a.episodesDiff())
 	return c
 }
 

@@ -16,7 +16,7 @@ import (
 
 func (a *app) sessionsCmd() *cobra.Command {
 	c := &cobra.Command{Use: "sessions", Short: "Recorded and live sessions"}
-	c.AddCommand(a.sessionsLs(), a.sessionsShow(), a.sessionsExport(), a.sessionsRm())
+	c.AddCommand(a.sessionsLs(), a.sessionsDiff(), a.sessionsShow(), a.sessionsExport(), a.sessionsRm())
 	return c
 }
 
