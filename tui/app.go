@@ -258,6 +258,11 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 			return nil // something else was begun meanwhile: its keys are its own
 		}
 		return a.open(newWhyCard(msg))
+	case besideMsg:
+		if len(a.overlays) > 0 || a.search != nil || a.filtering != nil {
+			return nil
+		}
+		return a.open(newBesideCard(msg))
 	case saveMsg:
 		return a.save()
 	case savedMsg:

@@ -126,6 +126,8 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 			return a.openLink(arg)
 		}
 		return a.goTurn(arg)
+	case action.Diff:
+		return a.beside(arg)
 	case action.Edit:
 		return a.editRule(arg)
 	case action.Breakpoint:

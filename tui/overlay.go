@@ -23,6 +23,9 @@ type paster interface {
 	Paste(a *App, m tea.PasteMsg) tea.Cmd
 }
 
+// wide is an overlay that takes all the width there is.
+type wide interface{ Wide() }
+
 func (a *App) open(o overlay) tea.Cmd {
 	a.overlays = append(a.overlays, o)
 	a.touch()
@@ -42,6 +45,9 @@ func (a *App) close() tea.Cmd {
 func (a *App) splice(rows []string, o overlay) []string {
 	s := a.ctx.Style
 	w := min(a.w-4, 84)
+	if _, ok := o.(wide); ok {
+		w = a.w - 4
+	}
 	h := max(3, min(a.h-4, 30))
 	title, inner, cx, cy := o.Card(a, w-4, h-2)
 	if len(inner) > h-2 {

@@ -185,7 +185,7 @@ func (p *palette) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 		}
 		c := p.shown[p.at]
 		a.close()
-		if c.Arg != "" && c.arg == "" && c.ID != action.Themes && c.ID != action.Filter && c.ID != action.Search && c.ID != action.Breakpoint && c.ID != action.Edit {
+		if c.Arg != "" && c.arg == "" && c.ID != action.Themes && c.ID != action.Filter && c.ID != action.Search && c.ID != action.Breakpoint && c.ID != action.Edit && c.ID != action.Diff {
 			return a.ask(c.ID)
 		}
 		if !p.groups {

@@ -59,6 +59,8 @@ const (
 	NextProblem ID = "time.next_problem"
 	PrevProblem ID = "time.previous_problem"
 	Breakpoint  ID = "run.breakpoint"
+	// Diff puts two runs, or two repairs, side by side.
+	Diff ID = "time.diff"
 
 	Search ID = "find.search"
 	Filter ID = "find.filter"

@@ -27,6 +27,7 @@ var defaults = []Action{
 
 	{ID: Back, Title: "back in time", Short: "back/forward", Group: "time", Scope: View, Keys: []string{"["}, Rank: 4},
 	{ID: Forward, Title: "forward in time", Group: "time", Scope: View, Keys: []string{"]"}},
+	{ID: Diff, Title: "two runs or repairs side by side", Group: "time", Scope: Global, Keys: []string{"d"}, Arg: "other"},
 	{ID: NextProblem, Title: "next problem", Short: "problem", Group: "time", Scope: View, Keys: []string{"n"}, Rank: 12},
 	{ID: PrevProblem, Title: "previous problem", Group: "time", Scope: View, Keys: []string{"N"}},
 

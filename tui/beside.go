@@ -1,0 +1,186 @@
+package tui
+
+import (
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine"
+	"vise/engine/evidence"
+	"vise/engine/guard"
+	"vise/store"
+	"vise/tui/style"
+	"vise/tui/vtext"
+)
+
+// besideMsg shows two runs side by side.
+type besideMsg struct {
+	kind string // session, episode
+	a, b string
+	rows []evidence.Beside
+}
+
+// beside asks for two runs side by side: in Repair the episode in scope and the one
+// before it, elsewhere the session in scope and the run that it is compared with or is a
+// replay of. other names another one.
+func (a *App) beside(other string) tea.Cmd {
+	m := besideMsg{kind: "session", a: other, b: a.ctx.Scope.Session}
+	read := engine.SessionsBeside
+	if p, ok := a.panes[PaneRepair].(*repairPane); ok && a.view == repairView && p.data.found {
+		m.kind, m.b, read = "episode", p.data.episode.ID, engine.EpisodesBeside
+		if m.a == "" {
+			m.a = p.data.older
+		}
+	} else if m.a == "" {
+		m.a = a.replayed()
+	}
+	if m.a == "" || m.b == "" || m.a == m.b {
+		return a.say(style.Dim, "there is no other "+m.kind+" to compare with here; :diff ID names one")
+	}
+	st := a.ctx.Store
+	return func() tea.Msg {
+		if err := st.View(func(tx *store.Tx) (err error) {
+			m.rows, err = read(tx, m.a, m.b)
+			return err
+		}); err != nil {
+			return sayMsg{err.Error(), style.Warn}
+		}
+		return m
+	}
+}
+
+// besideCard shows two runs side by side, the cursor on the first difference.
+type besideCard struct {
+	besideMsg
+	at, page int
+}
+
+func newBesideCard(m besideMsg) *besideCard {
+	return &besideCard{besideMsg: m, at: max(0, evidence.FirstDifference(m.rows)), page: 10}
+}
+
+// Wide makes the card as wide as the screen.
+func (*besideCard) Wide() {}
+
+// Key implements overlay.
+func (c *besideCard) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
+	last := max(0, len(c.rows)-1)
+	switch k.String() {
+	case "esc", "q", "o", "backspace", "d":
+		return a.close()
+	case "up", "k":
+		c.at = max(0, c.at-1)
+	case "down", "j":
+		c.at = min(c.at+1, last)
+	case "pgup", "ctrl+u":
+		c.at = max(0, c.at-c.page)
+	case "pgdown", "ctrl+d":
+		c.at = min(c.at+c.page, last)
+	case "home", "g":
+		c.at = 0
+	case "end", "G":
+		c.at = last
+	case "n", "N":
+		dir := 1
+		if k.String() == "N" {
+			dir = -1
+		}
+		for i := c.at + dir; i >= 0 && i <= last; i += dir {
+			if c.rows[i].What != "" {
+				c.at = i
+				return nil
+			}
+		}
+		return a.say(style.Dim, "no further difference")
+	case "enter", "i":
+		if len(c.rows) == 0 {
+			return nil
+		}
+		a.close()
+		turn := c.rows[c.at].Turn
+		if c.kind == "session" {
+			return a.goOrigin(engine.Origin{Kind: "trace", SessionID: c.b, TurnIndex: turn})
+		}
+		cmd := a.goOrigin(engine.Origin{Kind: "episode", ID: c.b})
+		if p, ok := a.panes[PaneRepair].(*repairPane); ok && p.data.episode.ID == c.b {
+			a.ctx.Scope.Attempt, a.ctx.Scope.Step = p.data.episode.Attempts, turn
+		}
+		return cmd
+	}
+	return nil
+}
+
+// Card implements overlay.
+func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
+	const lead, full = 21, 2 // columns before the texts, rows that tell each text in full
+	s := a.ctx.Style
+	col := max(2, (w-lead)/2)
+	different := 0
+	for _, r := range c.rows {
+		if r.What != "" {
+			different++
+		}
+	}
+	rows := []string{
+		s.Row(w, style.Panel).Space(lead).Cell(style.Heading, tag(c.a), col-1).Space(1).Put(style.Heading, tag(c.b)).String(),
+	}
+	room := max(1, h-len(rows)-2*full-3)
+	c.page = room
+	top := max(0, min(c.at-room/2, len(c.rows)-room))
+	last := -1
+	for i := top; i < min(len(c.rows), top+room); i++ {
+		r := c.rows[i]
+		ground, mark := style.Panel, " "
+		if i == c.at {
+			ground, mark = style.Cursor, s.Glyphs.Pointer
+		}
+		turn := ""
+		if r.Turn != last {
+			turn, last = turnName(r.Turn), r.Turn
+		}
+		row := s.Row(w, ground).Put(style.Accent, mark).Right(style.Dim, turn, 4).Space(1)
+		role := style.Dim
+		switch r.What {
+		case "":
+			row.Space(15)
+		default:
+			role = style.Text
+			row.Cell(style.Bad, s.Glyphs.Fail+" "+r.What, 15)
+		}
+		row.Cell(role, guard.Line(sideText(r.A, s), 400), col-1).Space(1).Put(role, guard.Line(sideText(r.B, s), 400))
+		rows = append(rows, row.String())
+	}
+	if len(c.rows) == 0 {
+		rows = append(rows, s.Row(w, style.Panel).Put(style.Dim, "neither of them has a turn").String())
+	}
+	rows = append(rows, s.Row(w, style.Panel).String())
+	for i, name := range []string{"A ", "B "} {
+		text := ""
+		if c.at < len(c.rows) {
+			text = []string{c.rows[c.at].A, c.rows[c.at].B}[i]
+		}
+		told := vtext.Wrap(s.Clean(guard.Line(sideText(text, s), 400)), max(1, w-2), 0, s.Width)
+		for j := range full {
+			row := s.Row(w, style.Panel).Put(style.Heading, name)
+			if j < len(told) {
+				row.Put(style.Text, told[j])
+			}
+			name = "  "
+			rows = append(rows, row.String())
+		}
+	}
+	words := "n N next and previous difference, i goes to it, esc closes"
+	if different == 0 {
+		words = "nothing differs; esc closes"
+	}
+	rows = append(rows, s.Row(w, style.Panel).Put(style.Faint, words).String())
+	return fmt.Sprintf("two %ss, %s", c.kind, count(different, "difference")), rows, -1, -1
+}
+
+// sideText is what one of the two did; a dash where it did nothing.
+func sideText(text string, s *style.Style) string {
+	if text == "" {
+		return s.Glyphs.Neutral
+	}
+	return text
+}
