@@ -49,6 +49,9 @@ func (a *app) replayCmd() *cobra.Command {
 			if f.observeOnly {
 				cfg.Evaluate.ObserveOnly = true
 			}
+			if len(f.breaks) > 0 && (cfg.Evaluate.ObserveOnly || cfg.Repair.Model == "") {
+				return usagef("--break holds a repair, and there is none: repair is off (repair.model, evaluate.observe_only)")
+			}
 			ctx, b, err := breakAt(cmd.Context(), f.breaks)
 			if err != nil {
 				return err
