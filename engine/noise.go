@@ -49,10 +49,10 @@ func (h *Harness) MeasureNoise(ctx context.Context, o NoiseOptions) (evidence.Me
 		return fail(fmt.Errorf("no stored turn to evaluate again; vise import PATH... brings sessions in"))
 	}
 	m.Turns = n
-	runs := samples{}
+	runs, worst := samples{}, samples{}
 	if o.Runs > 0 {
 		m.Agent = h.valid.Agent
-		if runs, err = h.runAgain(ctx, o, &m); err != nil {
+		if runs, worst, err = h.runAgain(ctx, o, &m); err != nil {
 			return fail(err)
 		}
 	}
@@ -64,6 +64,10 @@ func (h *Harness) MeasureNoise(ctx context.Context, o NoiseOptions) (evidence.Me
 		}
 		if groups := runs[metric]; len(groups) > 0 {
 			x := evidence.MeasureNoise(metric, groups, h.thresholdOf(metric))
+			if low := worst[metric]; len(low) > 0 {
+				// A turn under the line is hidden by a mean over it.
+				x.Flips = evidence.MeasureNoise(metric, low, h.thresholdOf(metric)).Flips
+			}
 			r.Agent = &x
 		}
 		if r.Evaluator == nil && r.Agent == nil {
@@ -180,38 +184,47 @@ func doNothing(turns []trace.Turn) []trace.Turn {
 }
 
 // runAgain runs the newest replayable cases several times without any candidate.
-func (h *Harness) runAgain(ctx context.Context, o NoiseOptions, m *evidence.Measured) (samples, error) {
+// All turns of a run count where the offline evaluator scores: means are the means over
+// its turns, as in a paired test, and worst its lowest values.
+func (h *Harness) runAgain(ctx context.Context, o NoiseOptions, m *evidence.Measured) (means, worst samples, err error) {
 	defer h.alone()()
 	var cases []evidence.Case
 	if err := h.store.View(func(tx *store.Tx) (err error) {
 		cases, err = tx.Cases("")
 		return err
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	slices.Reverse(cases)
 	cases = slices.DeleteFunc(cases, func(c evidence.Case) bool { return !c.Replayable() })
 	if len(cases) == 0 {
-		return nil, fmt.Errorf("no case can be run again; a breach captures one, vise cases protect SESSION makes a win")
+		return nil, nil, fmt.Errorf("no case can be run again; a breach captures one, vise cases protect SESSION makes a win")
 	}
-	out := samples{}
+	means, worst = samples{}, samples{}
 	for _, c := range cases[:min(len(cases), max(1, o.Cases))] {
-		var group []map[string]float64
+		var group, low []map[string]float64
 		for n := range o.Runs {
 			r, err := h.rerun(ctx, h.controlJob(c, "noise", n))
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			if r.skip != "" {
 				m.Failed++
 				continue
 			}
-			group = append(group, r.scores)
+			turns, least := h.turnScores(r.run.Session, r.run.Turns), map[string]float64{}
+			for _, metric := range h.replayMetrics() {
+				if mean, lowest, _, ok := turns.Mean(metric); ok {
+					r.scores[metric], least[metric] = mean, lowest
+				}
+			}
+			group, low = append(group, r.scores), append(low, least)
 		}
 		m.Cases++
-		out.add(group)
+		means.add(group)
+		worst.add(low)
 	}
-	return out, nil
+	return means, worst, nil
 }
 
 // thresholdOf is the threshold of a metric as the gate sees it.

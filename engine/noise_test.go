@@ -90,8 +90,11 @@ func TestMeasureNoise(t *testing.T) {
 	if !ok || tc.Evaluator.SD != 0 || tc.Evaluator.N != 9 || !tc.Decides || tc.Idle == nil || *tc.Idle >= tc.Evaluator.Mean {
 		t.Errorf("the offline evaluator on task_completion: %+v %+v", tc, tc.Evaluator)
 	}
-	if sd, known := m.AgentSD(score.TaskCompletion); !known || sd < 0.1 {
-		t.Errorf("an agent that fails every third run has sd %v (%v)", sd, known)
+	if sd, known := m.AgentSD(score.TaskCompletion); !known || sd < 0.05 {
+		t.Errorf("the mean over three turns of an agent that fails the last one in every third run has sd %v (%v)", sd, known)
+	}
+	if ac, _ := m.Reading(score.ArgumentCorrectness); ac.Agent == nil || ac.Agent.Flips < 0.2 {
+		t.Errorf("the worst turn crosses the line in every third run: %+v", ac.Agent)
 	}
 	seeds := map[string]bool{}
 	for _, j := range r.jobs {

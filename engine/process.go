@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 
+	"vise/engine/evidence"
 	"vise/engine/score/local"
 	"vise/engine/trace"
 	"vise/engine/validate"
@@ -39,4 +40,24 @@ func (h *Harness) process(s trace.Session, turns []trace.Turn) validate.Process 
 	slices.Sort(p.Faults)
 	p.Fired, p.Faults = slices.Compact(p.Fired), slices.Compact(p.Faults)
 	return p
+}
+
+// turnScores are the offline scores of every turn of a session on the replay metrics;
+// nil while another evaluator scores: it is asked about the last turn only.
+func (h *Harness) turnScores(s trace.Session, turns []trace.Turn) evidence.TurnScores {
+	if h.judge != nil || h.platform != nil {
+		return nil
+	}
+	wanted := h.replayMetrics()
+	eval := local.New(s, local.Options{Handoff: h.cfg.Evaluate.Handoff})
+	out := make(evidence.TurnScores, len(turns))
+	for i, t := range turns {
+		out[i] = map[string]float64{}
+		for _, sc := range eval.Turn(t) {
+			if sc.Value != nil && slices.Contains(wanted, sc.Metric) {
+				out[i][sc.Metric] = *sc.Value
+			}
+		}
+	}
+	return out
 }

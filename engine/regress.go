@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vise/engine/event"
 	"vise/engine/evidence"
+	"vise/engine/guard"
 	"vise/engine/rule"
+	"vise/engine/trace"
 	"vise/store"
 )
 
@@ -18,7 +21,8 @@ const maxJournalled = 50
 // Regression is what a regression run showed.
 type Regression struct {
 	evidence.RegressionTotals
-	// Clean: something was replayed and nothing got worse, or there is no case at all.
+	// Clean: something was replayed, all of it could be compared and nothing got worse, or
+	// there is no case at all.
 	Clean bool `json:"clean"`
 	// Flagged are active rules whose cases got worse, Cleared those whose flag fell.
 	Flagged []string `json:"flagged"`
@@ -29,7 +33,9 @@ type Regression struct {
 // rules in force and compares each with its stored scores: wins newest first, then
 // failures newest first; sample > 0 keeps that many, 0 all. A case that got worse is
 // run twice more and judged by the median, so that one bad run of a noisy agent is no
-// regression. The verifier takes part. each is told of every result as it is known.
+// regression. Where the offline evaluator scores, the means over all turns count beside
+// the last turn. The verifier takes part. A case of whose baseline a metric cannot be
+// scored or compared now is skipped, and the run is not clean. each is told of every result as it is known.
 //
 // Active rules of which a case got worse are flagged: they stay in force, and the flag
 // falls when a later run shows the same cases unharmed.
@@ -78,7 +84,7 @@ func (h *Harness) Regress(ctx context.Context, sample int, each func(evidence.Ca
 		}
 		return tx.Emit(event.Event{Type: event.Regression, Data: map[string]any{
 			"total": out.Total, "replayed": out.Replayed, "improved": out.Improved, "unchanged": out.Unchanged, "regressed": out.Regressed,
-			"skipped": out.Skipped, "clean": out.Clean, "flagged": out.Flagged, "cleared": out.Cleared, "results": journalled(results)}})
+			"skipped": out.Skipped, "uncompared": out.Uncompared, "clean": out.Clean, "flagged": out.Flagged, "cleared": out.Cleared, "results": journalled(results)}})
 	}); err != nil {
 		return fail(err)
 	}
@@ -95,7 +101,7 @@ func journalled(results []evidence.CaseResult) []map[string]any {
 	for _, r := range sorted[:min(len(sorted), maxJournalled)] {
 		x := map[string]any{"case_id": r.CaseID, "status": r.Status, "deltas": r.Deltas}
 		if r.Reason != "" {
-			x["reason"] = r.Reason
+			x["reason"] = guard.Line(r.Reason, 300)
 		}
 		out = append(out, x)
 	}
@@ -109,7 +115,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// regressCase replays one case and compares it with its stored scores.
+// regressCase replays one case and compares it with its stored scores, and the means
+// over all its turns with those of the recording.
 func (h *Harness) regressCase(ctx context.Context, c evidence.Case) (evidence.Observed, error) {
 	margins := evidence.Margins{Promote: h.cfg.Validate.PromoteMargin, Regress: h.cfg.Validate.RegressMargin}
 	o := evidence.Observed{Case: c}
@@ -117,7 +124,13 @@ func (h *Harness) regressCase(ctx context.Context, c evidence.Case) (evidence.Ob
 		o.Result = evidence.JudgeRegression(c, nil, evidence.SkipNoReplay, margins)
 		return o, nil
 	}
+	before, err := h.recordedTurns(c)
+	if err != nil {
+		return o, err
+	}
 	var runs []map[string]float64
+	var turns []evidence.TurnScores
+	var missed []string
 	var spent evidence.CaseResult
 	for n := range 1 + evidence.ConfirmRuns {
 		r, err := h.rerun(ctx, h.controlJob(c, "regress", n))
@@ -128,11 +141,18 @@ func (h *Harness) regressCase(ctx context.Context, c evidence.Case) (evidence.Ob
 		spent.Usage, spent.ElapsedMS = spent.Usage.Add(r.run.Usage), spent.ElapsedMS+r.run.Elapsed.Milliseconds()
 		if r.skip == "" || n == 0 {
 			spent.RunID, spent.Infrastructure = r.run.RunID, r.run.Infrastructure
-			o.Result = evidence.JudgeRegression(c, r.comparable(c), r.skip, margins)
+			o.Result = evidence.JudgeRegression(c, nil, r.skip, margins)
+			if r.skip == evidence.SkipScoring {
+				o.Result.Withhold(evidence.Uncompared(c, nil, nil, true))
+			}
 		}
 		if r.skip == "" {
 			runs = append(runs, r.comparable(c))
+			turns = append(turns, h.turnScores(r.run.Session, r.run.Turns))
+			missed = append(missed, evidence.Uncompared(c, r.scores, r.by, calledTool(r.run.Turns))...)
 			o.Result = evidence.JudgeRegression(c, evidence.Median(runs), "", margins)
+			o.Result.WithMeans(evidence.CompareMeans(before, turns, h.replayMetrics()), margins)
+			o.Result.Withhold(stillMissed(missed, o.Result.Scores))
 		}
 		if n == 0 && o.Result.Status != evidence.StatusRegressed {
 			break
@@ -143,6 +163,42 @@ func (h *Harness) regressCase(ctx context.Context, c evidence.Case) (evidence.Ob
 	}
 	o.Result.RunID, o.Result.Infrastructure, o.Result.Usage, o.Result.ElapsedMS = spent.RunID, spent.Infrastructure, spent.Usage, spent.ElapsedMS
 	return o, nil
+}
+
+// recordedTurns are the offline scores of the turns that a case was made from; nil when
+// they are not there any more, when inputs were left out of the case, or when another
+// evaluator scores.
+func (h *Harness) recordedTurns(c evidence.Case) (evidence.TurnScores, error) {
+	if c.ShrunkFrom != "" {
+		return nil, nil
+	}
+	var head trace.Session
+	var turns []trace.Turn
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		var ok bool
+		if head, ok, err = tx.Session(c.SessionID); err == nil && ok {
+			turns, err = tx.Turns(c.SessionID, 0, c.TurnIndex+1)
+		}
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("read the recording of case %s: %w", c.ID, err)
+	}
+	return h.turnScores(head, turns), nil
+}
+
+// calledTool tells whether the last turn of a run called any tool.
+func calledTool(turns []trace.Turn) bool {
+	return len(turns) > 0 && trace.Count(turns[len(turns)-1:]).Calls > 0
+}
+
+// stillMissed keeps what was missed of metrics that the runs together do not have either.
+func stillMissed(missed []string, scores map[string]float64) []string {
+	slices.Sort(missed)
+	return slices.DeleteFunc(slices.Compact(missed), func(s string) bool {
+		metric, _, _ := strings.Cut(s, " ")
+		_, have := scores[metric]
+		return have
+	})
 }
 
 // setFlag raises or drops the flag of an active rule with its event; moved is false

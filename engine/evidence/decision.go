@@ -50,6 +50,9 @@ type Replayed struct {
 	RunID string
 	// Scores of the replay by metric; nil when the replay or its scoring failed.
 	Scores map[string]float64
+	// Uncompared says which metrics of the baseline were not scored, or by another
+	// evaluator (Uncompared).
+	Uncompared []string
 	// Read reports that this very replay was handed the text of the candidate.
 	Read bool
 	// WaitTimedOut: the environment never became ready within its wait budget.
@@ -137,6 +140,7 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 	preference := Preference(r, failures)
 	conclusive, regressed, improved := 0, false, false
 	improvedBy := ""
+	var blind []string // wins of which something is not known
 	var failed []string
 	for _, x := range replays {
 		c := x.result()
@@ -165,7 +169,6 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 				c.Status = StatusNoGain
 				if target, ok := improvement(c.Deltas, preference, m.Promote); ok {
 					c.Status, c.Target = StatusImproved, target
-					improved, improvedBy = true, target
 				} else {
 					c.Target = target
 				}
@@ -183,6 +186,22 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 					d.CaseID, d.Metric, d.Delta = x.Case.ID, metric, c.Deltas[metric]
 				}
 			}
+			if len(x.Uncompared) > 0 && c.Status != StatusRegressed {
+				// What is not known did not stay as it was. A failure is still judged by what
+				// it shares, unless the most trusted of its metrics is what is missing.
+				if win {
+					c.Withhold(x.Uncompared)
+					blind = append(blind, fmt.Sprintf("%s (%s)", x.Case.ID, strings.Join(x.Uncompared, ", ")))
+				} else if missing(x.Uncompared, score.OutcomeCorrect) {
+					c.Withhold(x.Uncompared)
+					conclusive--
+					failed = failed[:len(failed)-1]
+					d.Inconclusive++
+				}
+			}
+			if c.Status == StatusImproved {
+				improved, improvedBy = true, c.Target
+			}
 		}
 		d.Verdict.Cases = append(d.Verdict.Cases, c)
 	}
@@ -191,6 +210,9 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 		d.Kind = KindRegression
 		d.Verdict.Outcome = Retire
 		d.Verdict.Reason = fmt.Sprintf("case %s regressed: %s %+.2f", d.CaseID, d.Metric, d.Delta)
+	case improved && len(blind) > 0:
+		d.Kind = KindInconclusive
+		d.pending(ReplayInconclusive, "replayed failures improved, but a protected win could not be compared: "+strings.Join(blind, "; "))
 	case improved:
 		d.Kind, d.Metric = KindImproved, improvedBy
 		d.Verdict.Outcome = Promote
@@ -214,6 +236,11 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 		d.Verdict.Reason = "no improvement on " + strings.Join(failed, ", ")
 	}
 	return d
+}
+
+// missing reports whether a metric is among those that could not be compared.
+func missing(uncompared []string, metric string) bool {
+	return slices.ContainsFunc(uncompared, func(s string) bool { return strings.HasPrefix(s, metric+" ") })
 }
 
 func (d *Decision) pending(reason, text string) {

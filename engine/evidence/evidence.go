@@ -103,16 +103,21 @@ type CaseResult struct {
 	RunID  string `json:"run_id"`
 	Kind   Kind   `json:"kind"`
 	// Status: improved, no_gain, regressed, unchanged, inconclusive, candidate_not_exercised, env_wait_timeout.
-	Status         string             `json:"status"`
-	Reason         string             `json:"reason,omitempty"`
-	Baseline       map[string]float64 `json:"baseline"`
-	Scores         map[string]float64 `json:"scores"`
-	Deltas         map[string]float64 `json:"deltas"`
-	Target         string             `json:"target,omitempty"`
-	Read           bool               `json:"read"`
-	Infrastructure string             `json:"infrastructure,omitempty"`
-	Usage          trace.Usage        `json:"usage"`
-	ElapsedMS      int64              `json:"elapsed_ms"`
+	Status   string             `json:"status"`
+	Reason   string             `json:"reason,omitempty"`
+	Baseline map[string]float64 `json:"baseline"`
+	Scores   map[string]float64 `json:"scores"`
+	Deltas   map[string]float64 `json:"deltas"`
+	// Uncompared says which metrics of the baseline could not be compared, and why.
+	Uncompared []string `json:"uncompared,omitempty"`
+	// Means compares the means over all turns of a regression run with those of the
+	// recording, where the offline evaluator scores; what is above speaks of the last turn.
+	Means          []MeanChange `json:"means,omitempty"`
+	Target         string       `json:"target,omitempty"`
+	Read           bool         `json:"read"`
+	Infrastructure string       `json:"infrastructure,omitempty"`
+	Usage          trace.Usage  `json:"usage"`
+	ElapsedMS      int64        `json:"elapsed_ms"`
 }
 
 // Outcome of a verdict.

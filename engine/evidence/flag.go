@@ -95,7 +95,12 @@ func worstDelta(c CaseResult) string {
 	list := slices.SortedFunc(maps.Keys(c.Deltas), func(a, b string) int {
 		return cmp.Or(cmp.Compare(c.Deltas[a], c.Deltas[b]), strings.Compare(a, b))
 	})
-	if len(list) == 0 {
+	if len(list) == 0 || c.Deltas[list[0]] >= 0 {
+		// The last turn held: the means over the turns fell.
+		fell := slices.SortedFunc(slices.Values(c.Means), func(a, b MeanChange) int { return cmp.Compare(a.After-a.Before, b.After-b.Before) })
+		if len(fell) > 0 {
+			return fmt.Sprintf("%s on %s", fell[0], c.CaseID)
+		}
 		return c.CaseID
 	}
 	return fmt.Sprintf("%s %+.2f on %s", list[0], c.Deltas[list[0]], c.CaseID)

@@ -9,6 +9,7 @@ import (
 	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/rule"
+	"vise/engine/trace"
 	"vise/store"
 )
 
@@ -97,6 +98,9 @@ func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case
 		if c.Comparable(m, run.by[m]) {
 			x.Scores[m] = value
 		}
+	}
+	if n := len(run.run.Turns); n > 0 {
+		x.Uncompared = evidence.Uncompared(c, run.last, run.by, trace.Count(run.run.Turns[n-1:]).Calls > 0)
 	}
 	return x, nil
 }

@@ -17,7 +17,8 @@ func (a *app) regressCmd() *cobra.Command {
 		Use: "regress", Short: "Replay all cases with the active rules and compare with the stored scores", Args: cobra.NoArgs,
 		Long: "Replay the protected wins and the captured failures, newest first, with the active rules in force. A case that\n" +
 			"got worse is run twice more and judged by the median. Active rules whose cases got worse are flagged; they\n" +
-			"stay in force. Exit code 3: something got worse, or cases exist and none could be replayed.",
+			"stay in force. All turns of a replay count: the last one, and the means of the offline evaluator over all. Exit\n" +
+			"code 3: something got worse, cases exist and none could be replayed, or a score of a case could not be compared.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			if cmd.Flags().Changed("sample") && sample < 0 {
@@ -32,7 +33,7 @@ func (a *app) regressCmd() *cobra.Command {
 						_ = a.out.object("vise.regression_case/1", c)
 						return
 					}
-					a.out.printf("%-10s  %s %-7s  %s", c.Status, c.CaseID, c.Kind, show(caseChanges(c), 200))
+					a.out.printf("%-10s  %s %-7s  %s", c.Status, c.CaseID, c.Kind, show(caseChanges(c), 400))
 				})
 				if err != nil {
 					return err
@@ -52,6 +53,8 @@ func (a *app) regressCmd() *cobra.Command {
 				switch {
 				case r.Regressed > 0:
 					return gatef("regress: %d of %s got worse", r.Regressed, counted(r.Replayed, "replayed case"))
+				case r.Uncompared > 0:
+					return gatef("regress: %s not fully comparable with the stored scores, so nothing is known about %s; repair the evaluator or the verifier; when it was changed on purpose, score the session again (vise replay --recorded SESSION) and protect it again (vise cases protect SESSION)", counted(r.Uncompared, "case"), them(r.Uncompared))
 				case !r.Clean:
 					return gatef("regress: nothing was replayed, so this shows nothing; see the reasons above")
 				}
@@ -71,11 +74,27 @@ func caseChanges(c evidence.CaseResult) string {
 			parts = append(parts, fmt.Sprintf("%s %.2f → %.2f", m, c.Baseline[m], c.Scores[m]))
 		}
 	}
+	for _, m := range c.Means {
+		if m.After != m.Before && c.Deltas[m.Metric] == 0 { // the last turn held, others did not
+			parts = append(parts, m.String())
+		}
+	}
 	if len(parts) == 0 && c.Reason == "" {
 		return "no score moved"
 	}
-	if c.Reason != "" {
-		parts = append(parts, strings.ReplaceAll(c.Reason, "_", " "))
+	if why := c.Reason; why != "" {
+		if !strings.Contains(why, " ") { // a code
+			why = strings.ReplaceAll(why, "_", " ")
+		}
+		parts = append(parts, why)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// them is the pronoun of a number of things.
+func them(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }
