@@ -258,6 +258,7 @@ func (p *attemptsPane) patchRows() []string {
 		if f.Note != "" {
 			rows = append(rows, p.wrapped(style.Dim, f.Note, 3, 0, 2)...)
 		}
+		code := highlight(e.Path)
 		for line := range strings.Lines(f.Text) {
 			if strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ ") {
 				continue
@@ -274,8 +275,32 @@ func (p *attemptsPane) patchRows() []string {
 			case '@':
 				role = style.Accent
 			}
+			if row, fits := p.codeRow(code, role, line); fits && line[0] != '@' && lines <= highlightLines {
+				rows = append(rows, row)
+				continue
+			}
 			rows = append(rows, p.wrapped(role, line, 3, 1, 3)...)
 		}
 	}
 	return rows
+}
+
+// codeRow is a line of a diff in the colours of its language behind a mark that says
+// what became of it; fits is false for one that must be wrapped.
+func (p *attemptsPane) codeRow(code highlighter, role style.Role, line string) (row string, fits bool) {
+	mark, rest := line[:1], strings.TrimRight(line[1:], "\r\n")
+	r := p.line().Space(3)
+	shown := p.st().Clean(strings.ReplaceAll(rest, "\t", "    "))
+	if p.st().Width(shown)+1 > r.Left() {
+		return "", false
+	}
+	plain := style.Text
+	if role == style.Dim {
+		plain = style.Dim
+	}
+	r.Put(role, mark)
+	for _, t := range code.pieces(shown, plain) {
+		r.Put(t.role, t.text)
+	}
+	return r.String(), true
 }
