@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"vise/engine/event"
 	"vise/engine/evidence"
@@ -58,12 +59,21 @@ func inputs(heads []store.TurnHead, turn int) (out []string) {
 	return out
 }
 
+// Protected is a win as it was protected.
+type Protected struct {
+	evidence.Case
+	// Renews is the session that the win of the same inputs was made from before; "" = it
+	// is new or from the same session.
+	Renews string `json:"renews,omitempty"`
+}
+
 // ProtectCase makes a win of a session up to a turn (negative: the last one). Its
 // baseline are the stored scores on the replay metrics; a turn that was never
-// scored is scored first.
-func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (evidence.Case, error) {
-	fail := func(err error) (evidence.Case, error) {
-		return evidence.Case{}, fmt.Errorf("protect session %s: %w", session, err)
+// scored is scored first. A turn that alerts is refused, unless it is forced: it would
+// make the failure what rules must not change.
+func (h *Harness) ProtectCase(ctx context.Context, session string, turn int, force bool) (Protected, error) {
+	fail := func(err error) (Protected, error) {
+		return Protected{}, fmt.Errorf("protect session %s: %w", session, err)
 	}
 	var head trace.Session
 	var turns []store.TurnHead
@@ -88,10 +98,14 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 	if i := slices.IndexFunc(turns, func(t store.TurnHead) bool { return t.Index <= turn && t.CutShort() }); i >= 0 {
 		return fail(fmt.Errorf("turn %d was cut short (%s): there is nothing to protect", turns[i].Index, turns[i].StopReason))
 	}
-	baseline, by, err := h.baseline(ctx, head, turn)
+	report, err := h.reportOf(ctx, head, turn)
 	if err != nil {
 		return fail(err)
 	}
+	if alerts := alerting(report); len(alerts) > 0 && !force {
+		return fail(h.noWin(session, turn, alerts))
+	}
+	baseline, by := h.baseline(report)
 	if len(baseline) == 0 {
 		return fail(fmt.Errorf("turn %d has no score to protect", turn))
 	}
@@ -107,7 +121,9 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 	}
 	c := evidence.Case{ID: h.store.NewID("c"), CreatedAt: h.now(), SessionID: session, TurnIndex: turn, Kind: evidence.Win,
 		Signature: []string{fmt.Sprintf("win:turn-%d", turn)}, Baseline: baseline, BaselineBy: by, Input: input}
+	renews := ""
 	err = h.store.Update(ctx, func(tx *store.Tx) error {
+		renews = ""
 		wins, err := tx.Cases(evidence.Win)
 		if err != nil {
 			return err
@@ -115,6 +131,9 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 		for _, old := range wins {
 			if old.Input != nil && old.Input.Digest == input.Digest {
 				c.ID, c.CreatedAt = old.ID, old.CreatedAt // the same inputs are the same case: refresh it
+				if old.SessionID != session {
+					renews = old.SessionID
+				}
 			}
 		}
 		if err := tx.PutCase(c); err != nil {
@@ -123,41 +142,83 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int) (ev
 		if _, err := withdraw(tx, func(o Offer) bool { return o.SessionID == session || o.Digest == input.Digest }); err != nil {
 			return err
 		}
-		return tx.Emit(event.Event{Type: event.CaseProtected, SessionID: session, TurnIndex: event.Turn(turn), CaseID: c.ID,
-			Data: map[string]any{"metrics": len(baseline)}})
+		data := map[string]any{"metrics": len(baseline)}
+		if renews != "" {
+			data["renews"] = renews
+		}
+		if force {
+			data["forced"] = true
+		}
+		return tx.Emit(event.Event{Type: event.CaseProtected, SessionID: session, TurnIndex: event.Turn(turn), CaseID: c.ID, Data: data})
 	})
 	if err != nil {
 		return fail(err)
 	}
-	return c, nil
+	return Protected{Case: c, Renews: renews}, nil
 }
 
-// baseline are the scores of one turn on the replay metrics and who gave them, from
-// the stored report or from a fresh evaluation.
-func (h *Harness) baseline(ctx context.Context, head trace.Session, turn int) (values map[string]float64, by map[string]string, err error) {
-	var report score.Report
-	var ok bool
-	var turns []trace.Turn
+// alerting names the scores of a report that alert, with their values.
+func alerting(r score.Report) (out []string) {
+	for _, s := range r.Alerting() {
+		said := s.Metric
+		if s.Value != nil {
+			said += fmt.Sprintf(" %.2f", *s.Value)
+		}
+		switch {
+		case s.Breached():
+			said += fmt.Sprintf(", under %.2f", s.Threshold)
+		case s.Stalled:
+			said += ", stalled"
+		default:
+			said += ", regressed"
+		}
+		out = append(out, said)
+	}
+	return out
+}
+
+// noWin says why an alerting turn is not protected and which turn before it could be.
+func (h *Harness) noWin(session string, turn int, alerts []string) error {
+	var reports []score.Report
 	if err := h.store.View(func(tx *store.Tx) (err error) {
-		report, ok, err = tx.Report(head.ID, turn)
+		reports, err = tx.Reports(session, 0, 0)
 		return err
 	}); err != nil {
-		return nil, nil, err
+		return err
 	}
-	if !ok {
-		if err := h.store.View(func(tx *store.Tx) (err error) {
+	instead := "no turn before it was scored without an alert"
+	for _, r := range slices.Backward(reports) {
+		if r.TurnIndex < turn && !r.Empty() && len(alerting(r)) == 0 {
+			instead = fmt.Sprintf("the last one before it without an alert is turn %d: vise cases protect %s:%d", r.TurnIndex, session, r.TurnIndex)
+			break
+		}
+	}
+	return fmt.Errorf("turn %d alerts (%s), so it is no win; %s (--force protects it all the same)", turn, strings.Join(alerts, "; "), instead)
+}
+
+// reportOf is the stored report of a turn, or a fresh one of a turn that was never scored.
+func (h *Harness) reportOf(ctx context.Context, head trace.Session, turn int) (report score.Report, err error) {
+	var stored bool
+	var turns []trace.Turn
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		if report, stored, err = tx.Report(head.ID, turn); err == nil && !stored {
 			turns, err = tx.Turns(head.ID, 0, turn+1)
-			return err
-		}); err != nil {
-			return nil, nil, err
 		}
-		if report.Scores, err = h.scoreReplay(ctx, head, turns); err != nil {
-			return nil, nil, err
-		}
+		return err
+	}); err != nil {
+		return report, err
 	}
+	if !stored {
+		report.Scores, err = h.scoreReplay(ctx, head, turns)
+	}
+	return report, err
+}
+
+// baseline are the scores of a report on the replay metrics and who gave them.
+func (h *Harness) baseline(report score.Report) (values map[string]float64, by map[string]string) {
 	wanted := h.replayMetrics()
-	report.Scores = slices.DeleteFunc(report.Scores, func(s score.Score) bool { return !slices.Contains(wanted, s.Metric) })
-	return report.Baseline(), report.BaselineBy(), nil
+	report.Scores = slices.DeleteFunc(slices.Clone(report.Scores), func(s score.Score) bool { return !slices.Contains(wanted, s.Metric) })
+	return report.Baseline(), report.BaselineBy()
 }
 
 // replayMetrics are tier 1 and tier 2 and the outcome: what a replay is scored on.

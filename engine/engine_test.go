@@ -468,7 +468,7 @@ func TestATurnCutShortIsNoSuccess(t *testing.T) {
 	if p.count(event.Skip) != 1 {
 		t.Error("the journal does not say that it was left out")
 	}
-	if _, err := p.ProtectCase(t.Context(), "s", 0); err == nil || !strings.Contains(err.Error(), "cut short") {
+	if _, err := p.ProtectCase(t.Context(), "s", 0, false); err == nil || !strings.Contains(err.Error(), "cut short") {
 		t.Errorf("protected: %v", err)
 	}
 	p.end(good("s", 1))
@@ -511,21 +511,21 @@ func TestProtectACase(t *testing.T) {
 	p.begin("s", trace.Live)
 	p.end(good("s", 0))
 	p.end(good("s", 1))
-	c, err := p.ProtectCase(t.Context(), "s", -1)
+	c, err := p.ProtectCase(t.Context(), "s", -1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Kind != evidence.Win || c.TurnIndex != 1 || len(c.Input.Turns) != 2 || c.Baseline[score.ArgumentCorrectness] != 1 {
 		t.Errorf("case: %+v", c)
 	}
-	if again, err := p.ProtectCase(t.Context(), "s", 1); err != nil || again.ID != c.ID {
+	if again, err := p.ProtectCase(t.Context(), "s", 1, false); err != nil || again.ID != c.ID {
 		t.Errorf("protected again as %s, %v", again.ID, err)
 	}
 	for _, wrong := range []struct {
 		session string
 		turn    int
 	}{{"nobody", 0}, {"s", 7}} {
-		if _, err := p.ProtectCase(t.Context(), wrong.session, wrong.turn); err == nil {
+		if _, err := p.ProtectCase(t.Context(), wrong.session, wrong.turn, false); err == nil {
 			t.Errorf("protected %v", wrong)
 		}
 	}

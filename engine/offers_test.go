@@ -66,7 +66,7 @@ func TestWinsAreOffered(t *testing.T) {
 	expect("recovers", "again")
 
 	// Protecting accepts the offer for all runs of the inputs, dismissing declines this one.
-	if _, err := p.ProtectCase(context.Background(), "again", -1); err != nil {
+	if _, err := p.ProtectCase(context.Background(), "again", -1, false); err != nil {
 		t.Fatal(err)
 	}
 	expect("recovers")

@@ -37,7 +37,7 @@ func TestRetention(t *testing.T) {
 	}
 	record("plain", good("plain", 0), good("plain", 1))
 	record("protected", good("protected", 0))
-	if _, err := p.ProtectCase(t.Context(), "protected", -1); err != nil {
+	if _, err := p.ProtectCase(t.Context(), "protected", -1, false); err != nil {
 		t.Fatal(err)
 	}
 	p.begin("repaired", trace.Live)

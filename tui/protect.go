@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/engine/guard"
 	"vise/tui/style"
 )
 
@@ -16,9 +17,12 @@ func protect(ctx *Context, session string, turn int) tea.Cmd {
 	}
 	h, end := ctx.Harness, ctx.Ctx
 	return func() tea.Msg {
-		c, err := h.ProtectCase(end, session, turn)
+		c, err := h.ProtectCase(end, session, turn, false)
 		if err != nil {
 			return sayMsg{causeFirst(err.Error(), ""), style.Bad}
+		}
+		if c.Renews != "" {
+			return sayMsg{"renewed " + c.ID + ", the win of " + guard.Line(c.Renews, 40) + " with the same inputs: it is this session's now", style.Good}
 		}
 		return sayMsg{"protected as " + c.ID + ": a rule that makes it worse will be retired", style.Good}
 	}

@@ -125,10 +125,12 @@ func (a *app) casesShow() *cobra.Command {
 }
 
 func (a *app) casesProtect() *cobra.Command {
-	return &cobra.Command{
+	force := false
+	c := &cobra.Command{
 		Use: "protect SESSION[:TURN]", Short: "Protect what a session does well against collateral damage of rules",
 		Long: "Make a win case of a session up to a turn (the last one by default). Validation replays wins beside the\n" +
-			"failing cases: a rule that makes any metric of a win worse is retired.",
+			"failing cases: a rule that makes any metric of a win worse is retired. A turn that alerts is no win and is refused.\n" +
+			"There is one win for the same inputs: protecting another session of them renews it.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			session, turn := args[0], -1
@@ -140,7 +142,7 @@ func (a *app) casesProtect() *cobra.Command {
 				session, turn = id, i
 			}
 			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
-				k, err := h.ProtectCase(cmd.Context(), session, turn)
+				k, err := h.ProtectCase(cmd.Context(), session, turn, force)
 				if err != nil {
 					return err
 				}
@@ -148,10 +150,15 @@ func (a *app) casesProtect() *cobra.Command {
 					return a.out.object("vise.case/1", k)
 				}
 				a.out.printf("protected %s: session %s up to turn %d (%s)", k.ID, show(k.SessionID, 128), k.TurnIndex, numbers(k.Baseline, "%.2f"))
-				return nil
+				if k.Renews != "" {
+					a.out.printf("it was the win of session %s, which has the same inputs; its baseline is that of this session now", show(k.Renews, 128))
+				}
+				return a.out.err
 			})
 		},
 	}
+	c.Flags().BoolVar(&force, "force", false, "protect a turn that alerts all the same")
+	return c
 }
 
 func (a *app) casesOffers() *cobra.Command {

@@ -57,5 +57,9 @@ func exitCode(ctx context.Context, err error) int {
 type undecided int
 
 func (n undecided) Error() string {
-	return fmt.Sprintf("validate: %d candidates stay undecided; vise rules show RULE says what is missing", int(n))
+	stay := "stay"
+	if n == 1 {
+		stay = "stays"
+	}
+	return fmt.Sprintf("validate: %s %s undecided; vise rules show RULE says what is missing", counted(int(n), "candidate"), stay)
 }

@@ -131,7 +131,7 @@ func (l *lab) live(name string, inputs []string, fails bool) string {
 // that went well.
 func (l *lab) fail() {
 	l.t.Helper()
-	if _, err := l.h.ProtectCase(l.t.Context(), l.live("calm", calm, false), -1); err != nil {
+	if _, err := l.h.ProtectCase(l.t.Context(), l.live("calm", calm, false), -1, false); err != nil {
 		l.t.Fatal(err)
 	}
 	for i, inputs := range desk {

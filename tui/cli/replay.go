@@ -39,6 +39,9 @@ func (a *app) replayCmd() *cobra.Command {
 			if len(args) == 0 && !f.all {
 				return usagef("replay: name a session or use --all; vise sessions ls lists them")
 			}
+			if f.recorded && f.offline {
+				return usagef("replay: --recorded runs no agent, so there is nothing for --offline to answer; use one of them")
+			}
 			if f.repeat < 1 {
 				return usagef("--repeat %d: give a number of at least 1", f.repeat)
 			}
@@ -157,7 +160,7 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 			return gatef("replay: the circuit breaker is open since %s, notices are suppressed (--fail-on-notice)", since)
 		}
 		if n > 0 {
-			return gatef("replay: %d notices were raised (--fail-on-notice)", n)
+			return gatef("replay: %s raised (--fail-on-notice)", counted(n, "notice"))
 		}
 	}
 	return nil
