@@ -122,8 +122,10 @@ func Calibrate(ctx context.Context, st *store.Store, o CalibrateOptions) (Calibr
 		if err != nil {
 			return fail(err)
 		}
+		placeable := false
 		if l.Step != "" {
 			if p, ok := placed(head, turns, l.Step); ok {
+				placeable = true
 				places[head.Source] = append(places[head.Source], p)
 			} else {
 				out.LeftOut["labelled step is no step of the agent"]++
@@ -131,6 +133,9 @@ func Calibrate(ctx context.Context, st *store.Store, o CalibrateOptions) (Calibr
 		}
 		failed, known := l.Failed()
 		if !known {
+			if !placeable {
+				out.Matched-- // nothing of it was used
+			}
 			out.LeftOut[fmt.Sprintf("label %q is neither success nor failure", l.Label)]++
 			continue
 		}

@@ -47,7 +47,7 @@ func (a *app) calibrateCmd() *cobra.Command {
 				return fmt.Errorf("calibrate: no recorded session carries its outcome; name a file with labels, see vise calibrate --help")
 			}
 			if result.Matched == 0 {
-				return fmt.Errorf("calibrate: no label speaks of an imported session%s", reasons(result.LeftOut))
+				return fmt.Errorf("calibrate: no label is success or failure of an imported session%s", reasons(result.LeftOut))
 			}
 			if a.json {
 				return a.out.object("vise.calibration/1", result)
