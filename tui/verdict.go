@@ -59,7 +59,7 @@ func evidenceWords(v evidence.Verdict, t *rule.Trial) string {
 	case v.Validator == "forward_trial":
 		parts = append(parts, "weak: breaches before and after, nothing was replayed against it")
 	case v.Evidence == "deterministic":
-		parts = append(parts, "deterministic: controls repeat the stored scores exactly")
+		parts = append(parts, "deterministic: every turn repeats itself, with it and without")
 	case v.Paired != nil:
 		return pairedWords(v)
 	case v.Evidence == "paired":

@@ -121,7 +121,7 @@ var settings = []setting{
 	{"rules.sanitize_max_len", "HARNESS_SANITIZE_MAX_LEN", whole(func(c *Config) *int { return &c.Rules.SanitizeMaxLen }, 12, 1_000_000), "longest rule text, in code points"},
 
 	{"validate.enabled", "HARNESS_RULE_VALIDATION", truth(func(c *Config) *bool { return &c.Validate.Enabled }), "false only with evaluate.observe_only"},
-	{"validate.evidence", "", choice(func(c *Config) *string { return &c.Validate.Evidence }, "seed", "paired", "auto"), "what decides about a candidate: auto runs each case once without it and compares one run when that repeats the stored scores exactly, else pairs of runs; seed is one replay against the stored score"},
+	{"validate.evidence", "", choice(func(c *Config) *string { return &c.Validate.Evidence }, "seed", "paired", "auto"), "what decides about a candidate: auto runs each case twice without it and three times with it and decides by these when nothing differs in any turn, else by pairs of runs; seed is one replay against the stored score"},
 	{"validate.profile", "", choice(func(c *Config) *string { return &c.Validate.Profile }, "full", "quick"), "full decides at validate.promote_e within validate.pairs_cap pairs, quick at 5 within 12"},
 	{"validate.auto", "", maybeTruth(func(c *Config) **bool { return &c.Validate.Auto }), "validate behind every replay and repair in the workbench (v does it by hand); headless replay always does at its end"},
 	{"validate.promote_margin", "HARNESS_RULE_PROMOTE_MARGIN", number(func(c *Config) *float64 { return &c.Validate.PromoteMargin }, 0, 1), ""},

@@ -176,8 +176,10 @@ func (v Verdict) sure() string {
 	switch {
 	case v.Validator == "forward_trial":
 		return "Weak: breaches of live sessions before and after the rule; nothing was run without it."
+	case v.Evidence == "deterministic" && v.Outcome == PendingStill:
+		return "Two runs without the rule did the same in every turn; the one with it decides nothing."
 	case v.Evidence == "deterministic":
-		s := "Agent and evaluator repeat the stored scores exactly, so one run with the rule and one without decide."
+		s := "Two runs without the rule and three with it did the same in every turn, with the stored scores, so they decide. What fails rarely may not show in so few."
 		if v.OwnCaseOnly {
 			s += " Own case only: no other case took part, so it may fit nothing but the case it was written from."
 		}

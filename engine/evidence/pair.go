@@ -25,6 +25,8 @@ type Arm struct {
 	Seed      string `json:"seed"` // VISE_RUN_SEED
 	// Scores are the outcomes by metric: 0 to 1, higher is better.
 	Scores map[string]float64 `json:"scores"`
+	// Trace is the fingerprint of all turns of the run; "" where it did not reach its end.
+	Trace string `json:"trace,omitempty"`
 	// Process holds for metrics of the offline evaluator that they are means over the
 	// turns, so that the checks below have a say; the last turn alone is never one.
 	Process bool `json:"process,omitempty"`
@@ -46,6 +48,20 @@ type Arm struct {
 	// Infrastructure names why the run says nothing about the agent; "" = it counts.
 	Infrastructure string `json:"infrastructure,omitempty"`
 	Error          string `json:"error,omitempty"`
+}
+
+// Repeats reports whether two runs did the same in every turn and got the same scores
+// (within 1e-9), and both or neither read the rule. Runs that were cut off never do.
+func (a Arm) Repeats(b Arm) bool {
+	if a.Trace == "" || a.Trace != b.Trace || a.Read != b.Read || len(a.Scores) != len(b.Scores) {
+		return false
+	}
+	for m, v := range a.Scores {
+		if w, ok := b.Scores[m]; !ok || math.Abs(v-w) > 1e-9 {
+			return false
+		}
+	}
+	return true
 }
 
 // Pair is one run without the rule and one with it, of the same case.

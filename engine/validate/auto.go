@@ -3,20 +3,26 @@ package validate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"vise/engine/evidence"
 	"vise/store"
 )
 
-// proofs is how many fresh control runs of each case must show every stored score again
-// before one run is trusted. One run of an agent that fails at random, but mostly the
-// same way, does so too often: the second one is made only when the first did.
-const proofs = 2
+// How many runs of each case must be the same before an agent is taken for one that
+// repeats itself: proofs without the rule, repeats with it. An agent whose run fails with a
+// chance q, whatever the rule says, looks like one that a rule helps with a chance of
+// q²·(1-q)³, which is 0.035 at most: below the one in twenty that pairs allow.
+const (
+	proofs  = 2
+	repeats = 3
+)
 
-// auto finds out first whether anything is random, by fresh control runs of every case.
-// When they show every stored score again, one run with the rule and one without decide,
-// as in the seed rule, with the fresh control as the baseline. Otherwise pairs decide, and
-// these runs are the first of them.
+// auto finds out first whether anything is random. Every case is run twice without the
+// rule: both runs must show every stored score again and do the same in every turn, not
+// only in the last. Then it is run with the rule, and what would decide about it must
+// repeat itself too. Where anything differs pairs decide, and the control runs are the
+// first of them.
 func (v *Validator) auto(ctx context.Context, s setting) (evidence.Verdict, error) {
 	if len(s.failures) == 0 {
 		return v.paired(ctx, s)
@@ -36,13 +42,25 @@ func (v *Validator) auto(ctx context.Context, s setting) (evidence.Verdict, erro
 				return v.open(s, evidence.Infrastructure, fmt.Sprintf("the control run of case %s said nothing about the agent (%s): %s",
 					c.ID, x.Arm.Infrastructure, x.Arm.Error)), nil
 			}
-			if !x.Reproduces(c) {
+			if !x.Reproduces(c) || controls != nil && !x.Arm.Repeats(controls[i].Arm) {
 				return v.paired(ctx, s)
 			}
 		}
 		controls = fresh
 	}
-	return v.deterministic(ctx, s, controls)
+	verdict, same, err := v.deterministic(ctx, s, controls)
+	if err != nil {
+		return evidence.Verdict{}, err
+	}
+	if !same {
+		return v.paired(ctx, s)
+	}
+	for _, c := range verdict.Cases {
+		if err := v.journalCase(ctx, s.rule.ID, c); err != nil {
+			return evidence.Verdict{}, err
+		}
+	}
+	return verdict, nil
 }
 
 // controls are the number-th control runs of all cases, from the bank or made.
@@ -63,30 +81,40 @@ func (v *Validator) controls(ctx context.Context, s setting, number int) ([]evid
 	return out, nil
 }
 
-// deterministic decides by one run per case against its fresh control.
-func (v *Validator) deterministic(ctx context.Context, s setting, controls []evidence.Control) (evidence.Verdict, error) {
+// deterministic decides by runs with the rule against the fresh controls. same is false
+// when the rule would be promoted or retired by a run that does not repeat itself.
+func (v *Validator) deterministic(ctx context.Context, s setting, controls []evidence.Control) (verdict evidence.Verdict, same bool, err error) {
 	cases := s.cases()
-	replays := make([]evidence.Replayed, len(cases))
-	if err := v.each(ctx, len(cases), func(ctx context.Context, i int) error {
-		c := cases[i]
-		c.Baseline, c.BaselineBy = controls[i].Last, controls[i].By
-		x, err := v.replayCase(ctx, s.rule, c, s.rules)
-		if err != nil {
-			return err
+	replays, arms := make([]evidence.Replayed, len(cases)), make([]evidence.Arm, len(cases))
+	for again := range repeats {
+		differs := make([]bool, len(cases))
+		if err := v.each(ctx, len(cases), func(ctx context.Context, i int) error {
+			c := cases[i]
+			c.Baseline, c.BaselineBy = controls[i].Last, controls[i].By
+			x, arm, err := v.replayCase(ctx, s.rule, c, s.rules, again)
+			if err != nil {
+				return err
+			}
+			if again > 0 {
+				differs[i] = !arm.Repeats(arms[i])
+				replays[i].Usage, replays[i].ElapsedMS = replays[i].Usage.Add(x.Usage), replays[i].ElapsedMS+x.ElapsedMS
+				return nil
+			}
+			replays[i], arms[i] = x, arm
+			return v.replayed(ctx, s.rule.ID, x)
+		}); err != nil {
+			return evidence.Verdict{}, false, err
 		}
-		replays[i] = x
-		return v.replayed(ctx, s.rule.ID, x)
-	}); err != nil {
-		return evidence.Verdict{}, err
+		if slices.Contains(differs, true) {
+			return evidence.Verdict{}, false, nil
+		}
+		verdict = evidence.DecideReplay(s.rule, replays, evidence.Margins{Promote: v.Config.PromoteMargin, Regress: v.Config.RegressMargin}).Verdict
+		if verdict.Outcome == evidence.PendingStill {
+			break // nothing is decided that a repeat could doubt
+		}
 	}
-	verdict := evidence.DecideReplay(s.rule, replays, evidence.Margins{Promote: v.Config.PromoteMargin, Regress: v.Config.RegressMargin}).Verdict
 	verdict.Evidence, verdict.EvaluatedBy, verdict.Identity, verdict.OwnCaseOnly = "deterministic", v.EvaluatedBy, &s.identity, !s.heldOut()
-	for _, c := range verdict.Cases {
-		if err := v.journalCase(ctx, s.rule.ID, c); err != nil {
-			return evidence.Verdict{}, err
-		}
-	}
-	return verdict, nil
+	return verdict, true, nil
 }
 
 // each runs fn for 0 to n-1, as many at once as there are workers, and returns the

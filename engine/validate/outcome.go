@@ -76,6 +76,7 @@ func (v *Validator) run(ctx context.Context, job evidence.Job, checks []string) 
 			x.arm.Scores[s.Metric] = *s.Value
 		}
 	}
+	x.arm.Trace = trace.Fingerprint(run.Turns)
 	v.process(&x, checks)
 	return x, nil
 }

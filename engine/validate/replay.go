@@ -37,7 +37,7 @@ func (v *Validator) replayCases(ctx context.Context, r rule.Rule) (evidence.Verd
 			return evidence.Verdict{}, err
 		}
 		for _, c := range queue {
-			x, err := v.replayCase(ctx, r, c, rules)
+			x, _, err := v.replayCase(ctx, r, c, rules, 0)
 			if err != nil {
 				return evidence.Verdict{}, err
 			}
@@ -75,23 +75,28 @@ func distinct(cases []evidence.Case) []evidence.Case {
 	return out
 }
 
-// replayCase runs one case with the candidate and scores its last turn.
-func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case, rules snapshot) (evidence.Replayed, error) {
+// replayCase runs one case with the candidate and scores its last turn. again numbers
+// the repeats of one attempt, from 0.
+func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case, rules snapshot, again int) (evidence.Replayed, evidence.Arm, error) {
 	attempt := 0
 	if r.Trial != nil {
 		attempt = r.Trial.ReplayAttempts
 	}
-	job := v.job(c, "treatment", evidence.RunSeed(v.Config.Seed, c.ID, "treatment", strconv.Itoa(attempt)))
+	draw := strconv.Itoa(attempt)
+	if again > 0 {
+		draw += "/" + strconv.Itoa(again)
+	}
+	job := v.job(c, "treatment", evidence.RunSeed(v.Config.Seed, c.ID, "treatment", draw))
 	job.RuleID, job.Subject, job.Rules, job.Scopes = r.ID, r.ID, rules.with(r), rules.scopes
 	run, err := v.run(ctx, job, nil)
 	if err != nil {
-		return evidence.Replayed{}, fmt.Errorf("validate rule %s: %w", r.ID, err)
+		return evidence.Replayed{}, evidence.Arm{}, fmt.Errorf("validate rule %s: %w", r.ID, err)
 	}
 	x := evidence.Replayed{Case: c, RunID: run.run.RunID, Read: run.arm.Read, Infrastructure: run.run.Infrastructure,
 		Error: run.err, Usage: run.run.Usage, ElapsedMS: run.run.Elapsed.Milliseconds(),
 		WaitTimedOut: v.Config.EnvWait > 0 && !run.run.Started && run.run.Infrastructure == "timeout"}
 	if run.last == nil {
-		return x, nil
+		return x, run.arm, nil
 	}
 	x.Scores = map[string]float64{}
 	for m, value := range run.last {
@@ -102,7 +107,7 @@ func (v *Validator) replayCase(ctx context.Context, r rule.Rule, c evidence.Case
 	if n := len(run.run.Turns); n > 0 {
 		x.Uncompared = evidence.Uncompared(c, run.last, run.by, trace.Count(run.run.Turns[n-1:]).Calls > 0)
 	}
-	return x, nil
+	return x, run.arm, nil
 }
 
 // job is a run of a case.
