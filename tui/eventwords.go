@@ -144,10 +144,13 @@ func eventWords(e event.Event) string {
 		}
 		return about(tag(e.RuleID), "pair "+d.int("pair"), tag(e.CaseID), d.text("metric"), d.int("counted")+" of "+d.int("cap"))
 	case event.ValidationVerdict:
+		if again := d.text("result"); again != "" { // of a rule in force
+			return about(tag(e.RuleID), again, d.text("reason"))
+		}
 		return about(tag(e.RuleID), outcomeWord(evidence.Outcome(d.text("outcome"))), d.text("reason"))
 	case event.ValidationRoundEnded:
 		if d["cancelled"] == true {
-			return "stopped: " + d.int("promoted") + " promoted, " + d.int("retired") + " retired"
+			return "stopped: " + d.int("promoted") + " promoted, " + d.int("retired") + " retired; what is open goes on next time"
 		}
 		return d.int("promoted") + " promoted, " + d.int("retired") + " retired, " + d.int("pending") + " pending"
 	}

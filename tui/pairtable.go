@@ -43,7 +43,7 @@ func (l *liveTrial) take(e event.Event) bool {
 		x.pairs++
 		metric, _ := e.Data["metric"].(string)
 		c, t := numeral(e.Data, "control"), numeral(e.Data, "treatment")
-		switch g := numeral(e.Data, "graded"); {
+		switch g := numeral(e.Data, "credit"); {
 		case g > 0:
 			x.better++
 		case g < 0:
@@ -167,12 +167,12 @@ func (p *validationPane) pairRow(x evidence.Pair) string {
 		return row.String()
 	}
 	row.Cell(style.Text, x.Metric, 22).Right(style.Number, two(x.Control.Scores[x.Metric]), 5).Right(style.Number, two(x.Treatment.Scores[x.Metric]), 6).
-		Right(changeRole(signed(x.Graded)), signed(x.Graded), 7).Space(2)
+		Right(changeRole(signed(x.Credit)), signed(x.Credit), 7).Space(2)
 	if !x.Treatment.Read {
 		row.Put(style.Warn, "not read  ")
 	}
 	if x.Credit != x.Graded {
-		row.Put(style.Warn, "the check fired again")
+		row.Put(style.Warn, "no gain counted: the check fired again")
 	}
 	return row.String()
 }

@@ -74,7 +74,7 @@ func TestPairedVerdict(t *testing.T) {
 		case p.Kind == evidence.Win:
 			data["guard"], data["e_guard"] = p.Guard, 1.0
 		default:
-			data["metric"], data["control"], data["treatment"], data["graded"] = p.Metric, 0.64, 1.0, p.Graded
+			data["metric"], data["control"], data["treatment"], data["credit"] = p.Metric, 0.64, 1.0, p.Graded
 		}
 		emit(event.Event{Type: event.ValidationPair, RuleID: "r-1", CaseID: p.CaseID, Data: data})
 	}

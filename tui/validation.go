@@ -349,5 +349,9 @@ func (p *validationPane) empty() []string {
 func (p *validationPane) pastRow(v pastVerdict, selected bool) string {
 	row := p.st().Row(p.w, p.ground(selected))
 	o := evidence.Outcome(v.outcome)
-	return row.Put(style.Dim, " "+v.at+"  ").Cell(style.Text, tag(v.rule), 10).Cell(outcomeRole(o), outcomeWord(o), 13).Put(style.Text, v.reason).String()
+	word := outcomeWord(o)
+	if v.result != "" {
+		word = v.result // of a rule in force
+	}
+	return row.Put(style.Dim, " "+v.at+"  ").Cell(style.Text, tag(v.rule), 10).Cell(outcomeRole(o), word, 13).Put(style.Text, v.reason).String()
 }

@@ -33,7 +33,7 @@ func outcomeWord(o evidence.Outcome) string {
 
 // verdictWords is a verdict in one sentence.
 func verdictWords(v evidence.Verdict) string {
-	s := outcomeWord(v.Outcome) + " by " + strings.ReplaceAll(v.Validator, "_", " ") + ": " + v.Reason
+	s := v.Result() + " by " + strings.ReplaceAll(v.Validator, "_", " ") + ": " + v.Reason
 	if v.PendingReason != "" {
 		s += " (" + strings.ReplaceAll(v.PendingReason, "_", " ") + ")"
 	}

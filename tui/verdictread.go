@@ -29,7 +29,7 @@ type validationData struct {
 
 // pastVerdict is a verdict as the journal tells of it.
 type pastVerdict struct {
-	id, rule, outcome, reason, at string
+	id, rule, outcome, result, reason, at string
 }
 
 // pastVerdicts reads the verdicts out of the journal, newest first. One that only
@@ -39,7 +39,7 @@ func pastVerdicts(events []event.Event) []pastVerdict {
 	newer := map[string]int{} // rule → its verdict before this one, in out
 	for _, e := range events {
 		text := func(name string) string { s, _ := e.Data[name].(string); return s }
-		v := pastVerdict{id: text("verdict_id"), rule: e.RuleID, outcome: text("outcome"), reason: text("reason"), at: clock(e.At)}
+		v := pastVerdict{id: text("verdict_id"), rule: e.RuleID, outcome: text("outcome"), result: text("result"), reason: text("reason"), at: clock(e.At)}
 		if i, ok := newer[v.rule]; ok && v.outcome == string(evidence.PendingStill) && out[i].outcome == v.outcome && out[i].reason == v.reason {
 			out[i] = v // the first one is what the store keeps
 			continue

@@ -132,7 +132,7 @@ var settings = []setting{
 	{"validate.round_budget", "HARNESS_VALIDATION_ROUND_BUDGET_S", span(func(c *Config) *time.Duration { return &c.Validate.RoundBudget }, 0), "bound of a round; 0 = none"},
 	{"validate.parallel", "", whole(func(c *Config) *int { return &c.Validate.Parallel }, 1, 256), "replays at once"},
 	{"validate.pairs_cap", "", whole(func(c *Config) *int { return &c.Validate.PairsCap }, 1, 10_000), "pairs on failing cases per candidate; protected wins get ten more"},
-	{"validate.promote_e", "", number(func(c *Config) *float64 { return &c.Validate.PromoteE }, 1, inf), "evidence that decides a paired test: 1 in this many useless rules is promoted at most"},
+	{"validate.promote_e", "", number(func(c *Config) *float64 { return &c.Validate.PromoteE }, 2, inf), "evidence that decides a paired test: 1 in this many useless rules is promoted at most"},
 	{"validate.holdback", "", number(func(c *Config) *float64 { return &c.Validate.Holdback }, 0, 1), "share of live sessions that do not see a rule which paired evidence promoted; 0 = none"},
 	{"validate.seed", "", seed(func(c *Config) *int64 { return &c.Validate.Seed }), "base seed of replays"},
 

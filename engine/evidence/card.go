@@ -44,6 +44,8 @@ func (f Finding) reason() string {
 		return fmt.Sprintf("no gain in %d pairs, and %+.0f tokens a run", f.Counted, f.Cost.Tokens.Mean)
 	case f.Futile:
 		return "given up early: " + tally + effect
+	case f.Pending == Inconclusive && f.Unreachable:
+		return fmt.Sprintf("neither help nor harm shown: %s%s; stopped after %d of %d pairs, as those left could not decide", tally, effect, f.Counted, f.Cap)
 	case f.Pending == Inconclusive:
 		return "neither help nor harm shown: " + tally + effect
 	}
@@ -100,7 +102,7 @@ func (f Finding) cases(t Test) []CaseResult {
 				r.Baseline[m] += p.Control.Scores[m]
 				r.Scores[m] += p.Treatment.Scores[m]
 			}
-			g := p.Graded
+			g := p.Credit
 			if c.Kind == Win {
 				g = 0
 				for _, m := range shared(p.Control.Scores, p.Treatment.Scores) {
@@ -243,6 +245,13 @@ func (v Verdict) next() string {
 	case Inconclusive:
 		if v.Paired != nil && v.Paired.Futile {
 			return "It shows no sign of helping: reword the rule, or retire it: vise rules retire " + v.RuleID + ". The same test is not run again."
+		}
+		if v.Paired != nil && v.Paired.Profile == Quick {
+			return "The same test is not run again by itself. The quick profile ends within 12 pairs; validate --profile full goes on with them, or reword the rule, or retire it: vise rules retire " + v.RuleID + "."
+		}
+		if v.Paired != nil && v.Paired.Unreachable {
+			return fmt.Sprintf("It stopped since even the best %s left could not have decided. What would help: more pairs (validate.pairs_cap above %d goes on with these), a measured noise scale (vise noise), another wording; or retire it: vise rules retire %s.",
+				plural(v.Paired.Cap-v.Paired.Counted, "pair"), v.Paired.Cap, v.RuleID)
 		}
 		return "The same test is not run again by itself, as that would raise the error rate: raise validate.pairs_cap to go on with it, reword the rule, or retire it: vise rules retire " + v.RuleID + "."
 	case CandidateNotExercised:

@@ -130,6 +130,35 @@ const (
 	PendingStill Outcome = "pending"
 )
 
+// Retested is the validator of verdicts on rules in force.
+const Retested = "retest"
+
+// What a verdict means for its rule, as Verdict.Result names it.
+const (
+	ResultPromoted = "promoted"
+	Confirmed      = "confirmed" // a rule in force that was tested again
+	ResultRetired  = "retired"
+	ResultFlagged  = "flagged" // it stays in force, and a person is asked
+	ResultPending  = "pending"
+)
+
+// Result names what the verdict means for its rule: a rule in force is confirmed, never
+// promoted again, and it is retired only where pairs show harm.
+func (v Verdict) Result() string {
+	again := v.Validator == Retested
+	switch {
+	case v.Outcome == Promote && again:
+		return Confirmed
+	case v.Outcome == Promote:
+		return ResultPromoted
+	case v.Outcome == Retire && again && (v.Paired == nil || v.Paired.EHarm < v.Paired.Threshold):
+		return ResultFlagged
+	case v.Outcome == Retire:
+		return ResultRetired
+	}
+	return ResultPending
+}
+
 // Verdict says what evidence decided about a rule, and how it was reached.
 type Verdict struct {
 	ID        string    `json:"id"`

@@ -55,7 +55,8 @@ type Paired struct {
 	ECost   float64 `json:"e_cost"`
 	// Metric most pairs were judged by.
 	Metric string `json:"metric,omitempty"`
-	// Better, Worse and Same count the pairs that count.
+	// Better, Worse and Same count the pairs that count; one that is better only where no
+	// gain is counted (Pair.Credit) is the same.
 	Better int `json:"better"`
 	Worse  int `json:"worse"`
 	Same   int `json:"same"`
@@ -204,7 +205,7 @@ func (w *weighing) take(p Pair) {
 	w.metrics[p.Metric]++
 	w.diffs = append(w.diffs, p.Difference)
 	switch {
-	case p.Graded > 0:
+	case p.Credit > 0: // what counts as a gain, not every difference
 		f.Better++
 	case p.Graded < 0:
 		f.Worse++

@@ -279,7 +279,7 @@ func (v *Validator) putPair(ctx context.Context, t evidence.Test, pairs []eviden
 	case x.Kind == evidence.Win:
 		data["guard"], data["e_guard"] = x.Guard, f.EGuard
 	default:
-		data["metric"], data["difference"], data["graded"] = x.Metric, x.Difference, x.Graded
+		data["metric"], data["difference"], data["graded"], data["credit"] = x.Metric, x.Difference, x.Graded, x.Credit
 		data["control"], data["treatment"] = x.Control.Scores[x.Metric], x.Treatment.Scores[x.Metric]
 	}
 	if err := v.Store.Update(ctx, func(tx *store.Tx) error {

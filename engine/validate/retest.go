@@ -104,7 +104,7 @@ func (v *Validator) retest(ctx context.Context, id string, t turn, round *Round)
 		}
 		before, err := tx.Verdicts(id)
 		for _, b := range before {
-			if b.Validator == retested && b.Outcome != evidence.PendingStill {
+			if b.Validator == evidence.Retested && b.Outcome != evidence.PendingStill {
 				number++
 			}
 		}
@@ -115,7 +115,7 @@ func (v *Validator) retest(ctx context.Context, id string, t turn, round *Round)
 	if r.ID == "" {
 		return nil // it left since the round began
 	}
-	if err := v.started(ctx, id, retested, number); err != nil {
+	if err := v.started(ctx, id, evidence.Retested, number); err != nil {
 		return err
 	}
 	// Runs of its own: another base seed is another test, also to the bank of control
@@ -131,15 +131,12 @@ func (v *Validator) retest(ctx context.Context, id string, t turn, round *Round)
 		return v.failed(ctx, id, err)
 	}
 	verdict.RuleID, verdict.At, verdict.Agent, verdict.ID = id, v.Store.Now(), v.Agent, v.Store.NewID("v")
-	verdict.Validator, verdict.Attempt, verdict.Identity = retested, number+1, nil
+	verdict.Validator, verdict.Attempt, verdict.Identity = evidence.Retested, number+1, nil
 	if err := v.identify(&verdict); err != nil {
 		return err
 	}
 	return v.settle(ctx, &verdict, round)
 }
-
-// retested is the validator of verdicts on rules in force.
-const retested = "retest"
 
 // settle stores the verdict on a rule in force with what follows from it.
 func (v *Validator) settle(ctx context.Context, verdict *evidence.Verdict, round *Round) error {
@@ -150,15 +147,13 @@ func (v *Validator) settle(ctx context.Context, verdict *evidence.Verdict, round
 			return err
 		}
 		alive = true
-		harm := verdict.Paired != nil && verdict.Paired.EHarm >= verdict.Paired.Threshold
-		confirmed = verdict.Outcome == evidence.Promote
-		retired = verdict.Outcome == evidence.Retire && harm
-		flagged = verdict.Outcome == evidence.Retire && !harm
+		result := verdict.Result()
+		confirmed, retired, flagged = result == evidence.Confirmed, result == evidence.ResultRetired, result == evidence.ResultFlagged
 		verdict.Applied = confirmed || retired
 		if err := tx.PutVerdict(*verdict); err != nil {
 			return err
 		}
-		data := map[string]any{"outcome": verdict.Outcome, "validator": verdict.Validator, "evidence": verdict.Evidence,
+		data := map[string]any{"result": verdict.Result(), "outcome": verdict.Outcome, "validator": verdict.Validator, "evidence": verdict.Evidence,
 			"reason": short(verdict.Reason, 300), "verdict_id": verdict.ID}
 		if verdict.PendingReason != "" {
 			data["pending_reason"] = verdict.PendingReason

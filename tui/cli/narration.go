@@ -175,8 +175,15 @@ func sentence(e event.Event) string {
 	case event.ValidationPair:
 		return fmt.Sprintf("%s · %s", e.RuleID, pairWords(d))
 	case event.ValidationVerdict:
-		return fmt.Sprintf("%s · %s by %s: %s", e.RuleID, words("outcome"), words("validator"), words("reason"))
+		outcome := words("outcome")
+		if d["result"] != nil { // of a rule in force
+			outcome = words("result")
+		}
+		return fmt.Sprintf("%s · %s by %s: %s", e.RuleID, outcome, words("validator"), words("reason"))
 	case event.ValidationRoundEnded:
+		if d["cancelled"] == true {
+			return fmt.Sprintf("stopped: %s promoted, %s retired; what is open goes on next time", text("promoted"), text("retired"))
+		}
 		return fmt.Sprintf("%s promoted, %s retired, %s pending", text("promoted"), text("retired"), text("pending"))
 	}
 	if said := patchSentence(e, words, text); said != "" {

@@ -35,6 +35,9 @@ func grade(v evidence.Verdict) string {
 // printVerdict writes a verdict in words, what it rests on, and with all the pairs too.
 func (a *app) printVerdict(v evidence.Verdict, all bool) {
 	outcome := string(v.Outcome)
+	if v.Validator == evidence.Retested {
+		outcome = v.Result()
+	}
 	if v.PendingReason != "" {
 		outcome += " (" + strings.ReplaceAll(v.PendingReason, "_", " ") + ")"
 	}
@@ -139,7 +142,7 @@ func (a *app) printPairs(pairs []evidence.Pair) {
 			row[7] = strings.Join(worst, ", ")
 		default:
 			row[5], row[6] = fmt.Sprintf("%.2f", p.Control.Scores[p.Metric]), fmt.Sprintf("%.2f", p.Treatment.Scores[p.Metric])
-			row[7] = fmt.Sprintf("%+.2f", p.Graded)
+			row[7] = fmt.Sprintf("%+.2f", p.Credit)
 			if p.Credit != p.Graded {
 				row[9] = "no gain counted: the check fired again"
 			}
