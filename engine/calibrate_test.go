@@ -102,7 +102,7 @@ func TestCalibrateFindsSessions(t *testing.T) {
 		{Session: "nobody", Label: "success"},
 	}
 	got, err := engine.Calibrate(t.Context(), p.store, engine.CalibrateOptions{Labels: labels})
-	if err != nil || got.Matched != 5 || got.Labels != 9 {
+	if err != nil || got.Matched != 4 || got.Labels != 9 {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for _, why := range []string{"session labelled already", "its file holds no such session", "its file is not imported", "no such session is imported",

@@ -239,7 +239,7 @@ func TestRecordedSessionsTouchNoTrialAndNoBreaker(t *testing.T) {
 		if err := errors.Join(im.Begin(head), im.Turn(good(id, 0)), im.Turn(bad(id, 1)), im.End(head), im.Finish(map[string]any{})); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.ReplayRecorded(t.Context(), trace.Session{ID: id}); err != nil {
+		if _, err := p.ReplayRecorded(t.Context(), trace.Session{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 		if got := len(p.notices()); got != i+1 {
@@ -253,7 +253,7 @@ func TestRecordedSessionsTouchNoTrialAndNoBreaker(t *testing.T) {
 	}
 	// Scoring them again changes nothing.
 	before := p.count()
-	if err := p.ReplayRecorded(t.Context(), trace.Session{ID: "r1"}); err != nil {
+	if _, err := p.ReplayRecorded(t.Context(), trace.Session{ID: "r1"}); err != nil {
 		t.Fatal(err)
 	}
 	if after := p.count(); after != before {

@@ -191,7 +191,7 @@ func TestAnOutageLosesNoTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := p.ReplayRecorded(t.Context(), head); err == nil || !strings.Contains(err.Error(), "key") {
+	if _, err := p.ReplayRecorded(t.Context(), head); err == nil || !strings.Contains(err.Error(), "key") {
 		t.Errorf("recorded: %v", err)
 	}
 }

@@ -47,6 +47,8 @@ type sessionState struct {
 	// Alerted: the session has alerted before. Quiet: its latest report was quiet.
 	Alerted bool `json:"alerted,omitempty"`
 	Quiet   bool `json:"quiet,omitempty"`
+	// Again: turns are, or were, evaluated again; a notice that is there is not raised twice.
+	Again bool `json:"again,omitempty"`
 }
 
 func stateName(session string) string { return "session/" + session }

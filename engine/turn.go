@@ -205,11 +205,20 @@ func (h *Harness) handle(tx *store.Tx, head trace.Session, turn trace.Turn, repo
 		data["shadow"] = true
 		return tx.Emit(event.Event{Type: event.Notice, SessionID: head.ID, TurnIndex: event.Turn(turn.Index), NoticeID: n.ID, Data: data})
 	}
-	if err := tx.PutNotice(n); err != nil {
-		return err
+	known := false
+	if state.Again {
+		var err error
+		if known, err = raised(tx, n); err != nil {
+			return err
+		}
 	}
-	if err := tx.Emit(event.Event{Type: event.Notice, SessionID: head.ID, TurnIndex: event.Turn(turn.Index), NoticeID: n.ID, Data: data}); err != nil {
-		return err
+	if !known {
+		if err := tx.PutNotice(n); err != nil {
+			return err
+		}
+		if err := tx.Emit(event.Event{Type: event.Notice, SessionID: head.ID, TurnIndex: event.Turn(turn.Index), NoticeID: n.ID, Data: data}); err != nil {
+			return err
+		}
 	}
 	if n.Severity != notice.Breach || !h.cfg.Cases.Capture {
 		return nil
@@ -219,6 +228,14 @@ func (h *Harness) handle(tx *store.Tx, head trace.Session, turn trace.Turn, repo
 		return err
 	}
 	return h.capture(tx, n, report, input)
+}
+
+// raised reports whether the session has a notice of the same turn and conditions.
+func raised(tx *store.Tx, n notice.Notice) (bool, error) {
+	all, err := tx.Notices(store.Window{})
+	return slices.ContainsFunc(all, func(x notice.Notice) bool {
+		return x.SessionID == n.SessionID && x.TurnIndex == n.TurnIndex && slices.Equal(x.Signatures, n.Signatures)
+	}), err
 }
 
 // capture keeps a breach as a case that validation can run again.

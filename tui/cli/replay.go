@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vise/engine"
 	"vise/engine/event"
 	"vise/engine/model/cassette"
 	"vise/engine/score"
@@ -116,7 +117,15 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 				if n > 0 {
 					break // the same recording scores the same
 				}
-				if err := h.ReplayRecorded(ctx, head); err != nil {
+				from, err := lastSeq(h.store)
+				if err != nil {
+					return err
+				}
+				done, err := h.ReplayRecorded(ctx, head)
+				if err != nil {
+					return err
+				}
+				if err := a.tellRecorded(h, done, from); err != nil {
 					return err
 				}
 				continue
@@ -164,6 +173,35 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 		}
 	}
 	return nil
+}
+
+// tellRecorded says in a line what scoring one recording brought since an event.
+func (a *app) tellRecorded(h *harness, r engine.Recorded, since uint64) error {
+	if err := h.narrator.flush(); err != nil {
+		return err
+	}
+	notices, err := countNotices(h.store, since)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.out.object("vise.recorded/1", struct {
+			engine.Recorded
+			Notices int `json:"notices"`
+		}{r, notices})
+	}
+	s := fmt.Sprintf("%s: %s scored by %s, %s", show(r.SessionID, 128), counted(r.Scored, "turn"), show(r.EvaluatedBy, 100), counted(notices, "notice"))
+	switch {
+	case r.Again != "":
+		s += "; scored again: " + show(r.Again, 200)
+	case r.Scored == 0 && r.Unscored < r.Turns:
+		s = fmt.Sprintf("%s: %s, all scored before by %s", show(r.SessionID, 128), counted(r.Turns, "turn"), show(r.EvaluatedBy, 100))
+	}
+	if r.Unscored > 0 {
+		s += fmt.Sprintf("; %s without a score, vise journal --type skip says why", counted(r.Unscored, "turn"))
+	}
+	a.out.printf("%s", s)
+	return a.out.err
 }
 
 // tellPaused says on standard error that repair waits for a person: without it a
