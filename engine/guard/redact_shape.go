@@ -20,6 +20,8 @@ var shapes = []shape{
 	{"api-key", []string{"k_live_", "k_test_"}, regexp.MustCompile(`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`), nil},
 	{"api-key", []string{"AIza"}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`), nil},
 	{"api-key", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`), hasDigit},
+	{"api-key", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{34}\b`), nil}, // of full length: letters alone are enough
+	{"api-key", []string{"SK"}, regexp.MustCompile(`\bSK[0-9a-f]{32}\b`), nil},      // Twilio
 	{"api-key", []string{"gsk_"}, regexp.MustCompile(`\bgsk_[A-Za-z0-9]{20,}`), hasDigit},
 	{"api-key", []string{"SG."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), nil},
 	{"aws-key", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), nil},
@@ -46,6 +48,9 @@ var shapes = []shape{
 	{"secret", []string{"Pwd=", "PWD=", "pwd="}, regexp.MustCompile(`(?i);[ \t]*pwd=([^;\s"'\\]{3,})`), notVariable},
 	{"secret", []string{"machine "}, regexp.MustCompile(`\bmachine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(\S{3,})`), notVariable},
 	{"secret", []string{"--"}, regexp.MustCompile(`--[a-z-]{0,30}(?:password|passwd|token|secret|api-?key)[ \t]+["']?([^\s"'\\$<{(\[-][^\s"'\\]{5,})`), hasDigit},
+	{"secret", []string{"mysql", "mariadb"}, regexp.MustCompile(`\b(?:mysql|mariadb)[a-z-]{0,20}[ \t](?:[^\n|;&]{0,500}?[ \t])?-p["']?([^\s"'\\]{3,})`), notPort},
+	// The secret half of an AWS key has no shape of its own but its 40 characters of base64.
+	{"secret", []string{"aws", "AWS", "Aws"}, regexp.MustCompile(`(?i)\baws[a-z_-]{0,30}["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)`), mixed},
 	{"secret", []string{"curl "}, regexp.MustCompile(`\bcurl [^\n|;&]{0,500}?(?:-u|--user)[ =]?["']?[^\s:"'\\]{1,100}:([^\s"'\\]{3,})`), notVariable},
 }
 
@@ -102,6 +107,15 @@ func classOf(secret string) string {
 }
 
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
+
+// mixed tells random base64 from digests in hexadecimal and from words.
+func mixed(s string) bool {
+	return hasDigit(s) && strings.ToLower(s) != s && strings.ToUpper(s) != s
+}
+
+// notPort tells the password after -p from the published port of a container, and
+// from a variable.
+func notPort(s string) bool { return notVariable(s) && strings.Trim(s, "0123456789:.") != "" }
 
 // notVariable tells a value from a place where a value goes: $NAME, ${NAME}, <name>, {name}, %NAME%.
 func notVariable(s string) bool { return s != "" && !strings.ContainsAny(s[:1], "${<%*[(") }

@@ -76,9 +76,9 @@ func (r *Recorder) Begin(s trace.Session) error {
 	if r.open {
 		return fmt.Errorf("read %s: session %s opened before %s was closed", r.sum.Path, s.ID, r.head.ID)
 	}
-	s.ID = r.unique(SafeID(s.ID))
+	s.ID = r.unique(SafeID(r.Mask(s.ID))) // an id may be the name of a file, and that may hold a key
 	s.Origin = trace.Recorded
-	s.File = r.sum.Path
+	s.File = r.Mask(r.sum.Path)
 	s.Counts, s.Damaged, s.Digest = trace.Counts{}, 0, ""
 	r.head, r.open, r.turns, r.counts = s, true, 0, trace.Counts{}
 	r.damage, r.digest = r.sum.DamagedTotal, sha256.New()
