@@ -45,8 +45,9 @@ func Uptakes(tx *store.Tx, rules []rule.Rule) (map[string]evidence.Uptake, error
 
 // Audit looks at the live rules for what speaks against keeping them as they are:
 // flagged, never read, never followed, contradicting, nearly equal, too many.
-// maxActive is rules.max_active, 0 = no limit.
-func Audit(tx *store.Tx, maxActive int) (evidence.Audit, map[string]evidence.Uptake, error) {
+// maxActive is rules.max_active, 0 = no limit; expiry tells by id why verdicts of rules do
+// not hold any more.
+func Audit(tx *store.Tx, maxActive int, expiry func(rules []rule.Rule) (map[string]string, error)) (evidence.Audit, map[string]evidence.Uptake, error) {
 	rules, err := tx.Rules(rule.Candidate, rule.Active)
 	if err != nil {
 		return evidence.Audit{}, nil, fmt.Errorf("audit rules: %w", err)
@@ -55,7 +56,7 @@ func Audit(tx *store.Tx, maxActive int) (evidence.Audit, map[string]evidence.Upt
 	if err != nil {
 		return evidence.Audit{}, nil, err
 	}
-	expired, err := tx.ExpiredOf(rules)
+	expired, err := expiry(rules)
 	if err != nil {
 		return evidence.Audit{}, nil, fmt.Errorf("audit rules: %w", err)
 	}

@@ -156,7 +156,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 			PromoteE: o.Config.Validate.PromoteE, Parallel: o.Config.Validate.Parallel,
 		},
 	}
-	h.valid.Surroundings = h.surroundings(o.Agent)
+	h.valid.Surroundings = surroundings(o.Config, o.Agent)
 	if o.Config.Evaluate.By == "local" {
 		h.valid.Process = h.process
 	}

@@ -7,6 +7,11 @@ import (
 	"errors"
 	"fmt"
 
+	"vise/engine/config"
+	"vise/engine/evidence"
+	"vise/engine/score/judge"
+	"vise/engine/score/local"
+	"vise/engine/score/pandaprobe"
 	"vise/engine/validate"
 	"vise/store"
 )
@@ -52,10 +57,32 @@ func (h *Harness) ValidateRounds(ctx context.Context, o validate.Options) ([]val
 	return rounds, err
 }
 
+// Evaluator is the identity of who scores turns: what evaluate.by names, and the verifier
+// beside it ("" = none), by its own identity.
+func Evaluator(cfg *config.Config, verifier string) string {
+	by := local.Name(local.Options{Handoff: cfg.Evaluate.Handoff})
+	switch cfg.Evaluate.By {
+	case "judge":
+		by = judge.IdentityOf(cfg.Evaluate.JudgeModel)
+	case "pandaprobe":
+		by = pandaprobe.Identity
+	}
+	if verifier != "" {
+		by += "; " + verifier
+	}
+	return by
+}
+
+// IdentityOf is what a verdict reached with a configuration would hold for, but for the
+// rules: agent is the first word of its command, verifier as for Evaluator.
+func IdentityOf(cfg *config.Config, agent, verifier string) evidence.Identity {
+	return evidence.Identity{Agent: surroundings(cfg, agent), Evaluator: Evaluator(cfg, verifier), Seed: cfg.Validate.Seed}
+}
+
 // surroundings names the agent with all that changes what it does: a verdict holds for
 // these. What the command says may hold a credential, so it goes in as a digest.
-func (h *Harness) surroundings(agent string) string {
-	a := h.cfg.Agent
+func surroundings(cfg *config.Config, agent string) string {
+	a := cfg.Agent
 	raw, err := json.Marshal([]any{a.Command, a.Driver, a.Workspace, a.WorkspaceFrom, a.Preamble, a.Permissions, a.Env})
 	if err != nil {
 		panic(fmt.Sprintf("engine: agent settings: %v", err)) // texts and lists of texts

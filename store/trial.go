@@ -161,6 +161,12 @@ func (tx *Tx) ExpiredOf(rules []rule.Rule) (map[string]string, error) {
 	if err != nil || !ok {
 		return nil, err
 	}
+	return tx.ExpiredFor(now, rules)
+}
+
+// ExpiredFor is ExpiredOf for what would run now, whatever ran last. The rules in now
+// are not looked at.
+func (tx *Tx) ExpiredFor(now evidence.Identity, rules []rule.Rule) (map[string]string, error) {
 	active, err := tx.Rules(rule.Active)
 	if err != nil {
 		return nil, err

@@ -118,6 +118,15 @@ func TestExpired(t *testing.T) {
 	other.Status = rule.Retired
 	update(t, s, func(tx *Tx) error { return tx.PutRule(other) })
 	expired(false)
+	view(t, s, func(tx *Tx) error {
+		now := id
+		now.Evaluator, now.Seed = "edited", 2
+		why, err := tx.ExpiredFor(now, []rule.Rule{r})
+		if why[r.ID] != "the evaluator changed, validate.seed changed" {
+			t.Errorf("expired for what would run now: %q", why[r.ID])
+		}
+		return err
+	})
 	id.Agent = "another"
 	update(t, s, func(tx *Tx) error { return tx.PutIdentity(id) })
 	expired(true)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"vise/engine/rule"
 )
@@ -37,19 +38,23 @@ func digest(raw []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Changed names what differs between two identities, in words; "" = nothing.
+// Changed names all that differs between two identities, in words; "" = nothing.
 func (i Identity) Changed(now Identity) string {
-	switch {
-	case i.Agent != now.Agent:
-		return "the agent's command or surroundings changed"
-	case i.Evaluator != now.Evaluator:
-		return "the evaluator changed"
-	case i.Rules != now.Rules:
-		return "other rules became active or retired"
-	case i.Seed != now.Seed:
-		return "validate.seed changed"
+	var out []string
+	for _, x := range []struct {
+		differs bool
+		words   string
+	}{
+		{i.Agent != now.Agent, "the agent's command or surroundings changed"},
+		{i.Evaluator != now.Evaluator, "the evaluator changed"},
+		{i.Rules != now.Rules, "other rules became active or retired"},
+		{i.Seed != now.Seed, "validate.seed changed"},
+	} {
+		if x.differs {
+			out = append(out, x.words)
+		}
 	}
-	return ""
+	return strings.Join(out, ", ")
 }
 
 // RulesDigest is the digest of the active rules without the one on trial.

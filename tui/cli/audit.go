@@ -37,7 +37,7 @@ func (a *app) rulesAudit() *cobra.Command {
 			var out audited
 			var rules []rule.Rule
 			if err := s.View(func(tx *store.Tx) (err error) {
-				if out.Audit, out.Uptake, err = engine.Audit(tx, cfg.Rules.MaxActive); err != nil {
+				if out.Audit, out.Uptake, err = engine.Audit(tx, cfg.Rules.MaxActive, func(rules []rule.Rule) (map[string]string, error) { return a.expired(tx, rules) }); err != nil {
 					return err
 				}
 				rules, err = tx.Rules(rule.Candidate, rule.Active)

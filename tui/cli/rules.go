@@ -68,7 +68,7 @@ func (a *app) rulesLs() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				expired, err := tx.ExpiredOf(rules)
+				expired, err := a.expired(tx, rules)
 				if err != nil {
 					return err
 				}
@@ -122,9 +122,11 @@ func (a *app) rulesShow() *cobra.Command {
 				if !r.Live() {
 					return nil
 				}
-				if expired, err = tx.Expired(r); err != nil {
+				why, err := a.expired(tx, []rule.Rule{r})
+				if err != nil {
 					return err
 				}
+				expired = why[r.ID]
 				if uptake, err = engine.Uptakes(tx, []rule.Rule{r}); err != nil {
 					return err
 				}

@@ -68,7 +68,12 @@ func (j *Judge) repeats(q Question, metrics []string, n int) int {
 // Identity names judge model, prompt and version: scores of different identities
 // are never compared.
 func (j *Judge) Identity() string {
-	return fmt.Sprintf("judge/%d %s prompt=%s", version, j.model.Name(), promptHash())
+	return IdentityOf(j.model.Name())
+}
+
+// IdentityOf is the identity of a judge with this model (provider/model).
+func IdentityOf(model string) string {
+	return fmt.Sprintf("judge/%d %s prompt=%s", version, model, promptHash())
 }
 
 // Question is what is graded.
