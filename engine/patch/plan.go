@@ -30,6 +30,7 @@ func plan(p policy.Policy, base *tree.Tree, m run.Manifest) planned {
 	if len(out.Setup)+len(out.Build)+len(out.Tests) == 0 {
 		out.Plan, out.Source = detect(base)
 	}
+	out.Tests = verbose(out.Tests)
 	for _, l := range []*[][]string{&out.Setup, &out.Build, &out.Tests} {
 		if *l == nil {
 			*l = [][]string{}

@@ -62,6 +62,7 @@ func (b *Bench) Prove(ctx context.Context, id string) (run.Run, error) {
 // proved stores a proof and where the run goes next.
 func (b *Bench) proved(ctx context.Context, r run.Run, p run.Proof) (run.Run, error) {
 	r.Proof = &p
+	r.Causes = fewer(r.Causes, p)
 	class := p.Class
 	if p.Verdict == run.Proven {
 		class = risk.NoClass // a flaky proof is a proof, and is labelled
@@ -141,7 +142,7 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 	if err := tree.Apply(ws, r.Patch.Entries, tree.Objects(b.objects(r.ID))); err != nil {
 		return end(risk.Inapplicable, b.mask(err.Error(), 500))
 	}
-	if err := b.phases(ctx, &p, r, pl.Plan, ws, filepath.Join(dir, "tmp"), limit); err != nil {
+	if err := b.phases(ctx, &p, r, pl.Plan, ws, filepath.Join(dir, "tmp"), limit, false); err != nil {
 		return p, err
 	}
 	if n := len(p.Phases); n > 0 && !p.Phases[n-1].Passed {
@@ -160,6 +161,9 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 	}
 	if r.Outcome != policy.Allow {
 		return end(risk.PolicyClass, fmt.Sprintf("the policy says %s", r.Outcome))
+	}
+	if p.BaseTests, err = b.baseTests(ctx, r, base, pl.Plan, p.PlanDigest, limit); err != nil {
+		return p, err
 	}
 	p.Verdict, p.Ended = run.Proven, b.now()
 	return p, nil
@@ -184,8 +188,9 @@ func (b *Bench) shownPlan(p run.Plan) run.Plan {
 	return run.Plan{Setup: mask(p.Setup), Build: mask(p.Build), Tests: mask(p.Tests)}
 }
 
-// phases runs the commands one after the other and stops at the first that fails.
-func (b *Bench) phases(ctx context.Context, p *run.Proof, r run.Run, pl run.Plan, ws, tmp string, limit time.Duration) error {
+// phases runs the commands one after the other and stops at the first that fails,
+// unless all are asked for.
+func (b *Bench) phases(ctx context.Context, p *run.Proof, r run.Run, pl run.Plan, ws, tmp string, limit time.Duration, all bool) error {
 	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return fmt.Errorf("prove %s: %w", r.ID, err)
 	}
@@ -208,7 +213,7 @@ func (b *Bench) phases(ctx context.Context, p *run.Proof, r run.Run, pl run.Plan
 				return err
 			}
 			p.Phases = append(p.Phases, f)
-			if !f.Passed {
+			if !f.Passed && !all {
 				return nil
 			}
 		}
@@ -222,11 +227,15 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name string, spec p
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	sum := sha256.New()
+	var counts summary
 	var mu sync.Mutex
 	ran, err := process.Run(ctx, spec, process.Bounds{Time: limit, Output: maxPhase}, func(text []byte) {
 		mu.Lock()
 		defer mu.Unlock()
 		sum.Write(text)
+		if name == run.Tests {
+			counts.add(text)
+		}
 		if f.OutputBytes += int64(len(text)); f.OutputBytes > maxPhaseText {
 			stop(errEndless)
 		}
@@ -259,6 +268,9 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name string, spec p
 	f.Passed = ran.OK()
 	if name == run.Tests {
 		report := ReadTests(f.Output)
+		if whole := ReadTests(string(counts.kept)); f.OutputBytes > maxPhase && whole.Total != nil {
+			report = whole // what is kept lacks its middle
+		}
 		f.TestsPassed, f.TestsTotal = report.Passed, report.Total
 	}
 	return f, nil

@@ -69,6 +69,7 @@ var failedLines = []*regexp.Regexp{
 }
 
 var (
+	goRun      = regexp.MustCompile(`(?m)^=== RUN `)
 	goPass     = regexp.MustCompile(`(?m)^\s*--- PASS: \S+`)
 	goFail     = regexp.MustCompile(`(?m)^--- FAIL: \S+`)
 	pytestLine = regexp.MustCompile(`(?m)^=*\s*(?:.*?\b\d+ (?:failed|passed|error)).*$`)
@@ -114,7 +115,7 @@ func ReadTests(output string) Report {
 	} else if p, f := number(tapPass, output), number(tapFail, output); p != nil && f != nil {
 		sum(*p, *f)
 	} else if p, f := len(goPass.FindAllString(output, -1)), len(goFail.FindAllString(output, -1)); p+f > 0 {
-		if p > 0 { // without -v, passing tests are not named
+		if p > 0 || goRun.MatchString(output) { // without -v, passing tests are not named
 			sum(p, f)
 		}
 	} else if lines := pytestLine.FindAllString(output, -1); lines != nil {

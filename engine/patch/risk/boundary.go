@@ -78,6 +78,8 @@ func (c Cause) Says() string {
 		return fmt.Sprintf("%s is protected (%s)", c.Path, strings.ReplaceAll(string(c.Kind), "_", " "))
 	case "tests_weakened":
 		return fmt.Sprintf("%s: %s", c.Path, c.Detail)
+	case "fewer_tests":
+		return "fewer tests ran: " + c.Detail + " of the base's"
 	case "future_blast":
 		return fmt.Sprintf("what the change can trigger later is rated %s", strings.ToLower(c.Level))
 	case "limit":

@@ -129,3 +129,29 @@ func TestD12TestLoss(t *testing.T) {
 		}
 	}
 }
+
+// What a test of the base expects is changed only before a person's eyes; what is
+// added to it, its imports and its layout are nobody's concern.
+func TestAChangedTestIsSeen(t *testing.T) {
+	py := "import unittest\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(1, 2), 3)\n"
+	goTest := "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n\tif f() != 1 {\n\t\tt.Fatal(1)\n\t}\n}\n"
+	rust := "fn f() -> i32 { 1 }\n#[cfg(test)]\nmod t {\n#[test]\nfn adds() { assert_eq!(f(), 1) }\n}\n"
+	for name, c := range map[string]struct {
+		path, before, after string
+		changed             bool
+	}{
+		"another expected value": {"tests/test_calc.py", py, strings.Replace(py, ", 3)", ", -1)", 1), true},
+		"another condition":      {"a_test.go", goTest, strings.Replace(goTest, "!= 1", "!= 2", 1), true},
+		"moved under an if":      {"tests/test_calc.py", py, strings.Replace(py, "        self", "        if False:\n            self", 1), true},
+		"rust, the test":         {"src/lib.rs", rust, strings.Replace(rust, "f(), 1", "f(), 2", 1), true},
+		"rust, the code":         {"src/lib.rs", rust, strings.Replace(rust, "{ 1 }", "{ 2 }", 1), false},
+		"a new test":             {"tests/test_calc.py", py, py + "\n    def test_more(self):\n        self.assertTrue(add(1, 1))\n", false},
+		"a new import":           {"a_test.go", goTest, strings.Replace(goTest, "import \"testing\"", "import (\n\t\"os\"\n\t\"testing\"\n)", 1), false},
+		"a new row":              {"a.test.js", "test('a', () => {\n  expect([\n    1\n  ])\n})", "test('a', () => {\n  expect([\n    1,\n    2\n  ])\n})", false},
+	} {
+		why := risk.TestLoss(risk.Text{Path: c.path, Type: "modified", Before: c.before, After: c.after})
+		if strings.HasPrefix(why, "a test was changed") != c.changed || !c.changed && why != "" {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}

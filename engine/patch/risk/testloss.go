@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,8 +29,9 @@ func init() {
 }
 
 // TestLoss says how a change takes strength from the tests: a test file is
-// removed, a test of it is gone, tests are skipped that were not, or it checks
-// less than before. "" when it does not. It reads text, so it can be fooled; it is
+// removed, a test of it is gone, tests are skipped that were not, it checks less
+// than before, or a line of it is another one: an expected value may be. Lines and
+// tests that are only added take nothing. "" when it does not. It reads text, so it can be fooled; it is
 // there to send honest shortcuts to a person, not to catch a liar.
 func TestLoss(t Text) string {
 	form, known := testForms[strings.ToLower(path.Ext(t.Path))]
@@ -67,6 +69,47 @@ func TestLoss(t Text) string {
 	}
 	if before, after := count(form.assert, t.Before), count(form.assert, t.After); after < before {
 		return fmt.Sprintf("the tests check less than before: %d of %d assertions are left", after, before)
+	}
+	before, after := t.Before, t.After
+	if !TestFile(t.Path) && !VerifierFile(t.Path) { // code with its tests below
+		_, before, _ = strings.Cut(t.Before, "#[cfg(test)]")
+		_, after, _ = strings.Cut(t.After, "#[cfg(test)]")
+	}
+	if lost := lostLine(before, after, strings.EqualFold(path.Ext(t.Path), ".py")); lost != "" {
+		return "a test was changed: " + lost
+	}
+	return ""
+}
+
+// plumbing are lines of a test file that check nothing: imports and comments.
+var plumbing = regexp.MustCompile(`^(?:import\b|from \S+ import\b|package\b|use\b|using\b|//|#(?:[^\[]|$)|/?\*)|^[)\]}(\[{;,]*$`)
+
+// lostLine returns the first line that checks something and is not, in its order,
+// among the lines of the new text; "" when lines were only added. Spaces and a
+// comma at the end do not count, the indent does where it means something.
+func lostLine(before, after string, indented bool) string {
+	lines := func(s string) []string {
+		var out []string
+		for l := range strings.Lines(s) {
+			text := strings.TrimRight(strings.Join(strings.Fields(l), " "), ", ")
+			if plumbing.MatchString(text) {
+				continue
+			}
+			if indented {
+				text = l[:len(l)-len(strings.TrimLeft(l, " \t"))] + text
+			}
+			out = append(out, text)
+		}
+		return out
+	}
+	have := lines(after)
+	for _, l := range lines(before) {
+		i := slices.Index(have, l)
+		if i < 0 {
+			l = strings.TrimSpace(l)
+			return l[:min(len(l), 120)]
+		}
+		have = have[i+1:]
 	}
 	return ""
 }

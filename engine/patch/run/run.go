@@ -96,8 +96,11 @@ type Proof struct {
 	PlanTrusted bool   `json:"plan_trusted"`
 	Sandbox     string `json:"sandbox"`
 	// Repeated tells that a failure was proven once more before anybody was asked.
-	Repeated    bool      `json:"repeated,omitempty"`
-	FailedTests []string  `json:"failed_tests,omitempty"`
+	Repeated    bool     `json:"repeated,omitempty"`
+	FailedTests []string `json:"failed_tests,omitempty"`
+	// BaseTests are the tests that ran on the bare base, passing or not; nil when
+	// no runner says, or when the patch was not proven.
+	BaseTests   *int      `json:"base_tests,omitempty"`
 	PatchDigest string    `json:"patch_digest"`
 	Started     time.Time `json:"started"`
 	Ended       time.Time `json:"ended"`

@@ -1,0 +1,126 @@
+package patch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"time"
+
+	"vise/engine/patch/risk"
+	"vise/engine/patch/run"
+	"vise/engine/patch/tree"
+	"vise/store"
+)
+
+// summary collects the lines of a test runner's output that count tests: the
+// output itself is kept only at its head and tail.
+type summary struct {
+	line, kept []byte
+}
+
+// Bounds of a summary, in bytes: of one line, and of all lines that are kept.
+const (
+	maxSummaryLine = 4 << 10
+	maxSummary     = 4 << 20
+)
+
+var countingLine = regexp.MustCompile(`^(?:=== RUN |\s*--- (?:PASS|FAIL): |test result: |Ran \d+ tests? in |FAILED \(|# (?:pass|fail) \d)`)
+
+func (s *summary) add(text []byte) {
+	for part := range bytes.Lines(text) {
+		s.line = append(s.line, part[:min(len(part), maxSummaryLine-min(maxSummaryLine, len(s.line)))]...)
+		if part[len(part)-1] != '\n' {
+			return
+		}
+		runLine := bytes.HasPrefix(s.line, []byte("=== RUN ")) && len(s.kept) > 0 // one of them tells enough
+		if !runLine && countingLine.Match(s.line) && len(s.kept)+len(s.line) < maxSummary {
+			s.kept = append(append(s.kept, bytes.TrimRight(s.line, "\r\n")...), '\n')
+		}
+		s.line = s.line[:0]
+	}
+}
+
+// verbose makes go test name the tests that pass: without it nothing tells how
+// many ran.
+func verbose(tests [][]string) [][]string {
+	out := slices.Clone(tests)
+	for i, argv := range out {
+		if len(argv) < 2 || filepath.Base(argv[0]) != "go" || argv[1] != "test" {
+			continue
+		}
+		if !slices.ContainsFunc(argv, func(a string) bool {
+			return a == "-v" || a == "--v" || a == "-json" || a == "--json" || len(a) > 2 && a[:3] == "-v="
+		}) {
+			out[i] = slices.Insert(slices.Clone(argv), 2, "-v")
+		}
+	}
+	return out
+}
+
+// ran adds up the tests that ran in the test phases; nil when no runner said.
+func ran(phases []run.Phase) *int {
+	var sum *int
+	for _, f := range phases {
+		if f.Phase == run.Tests && f.TestsTotal != nil {
+			if sum == nil {
+				sum = new(int)
+			}
+			*sum += *f.TestsTotal
+		}
+	}
+	return sum
+}
+
+// baseTests counts the tests that run on the bare base, whether they pass or not.
+// An earlier proof of the same base by the same plan is believed. nil when no
+// runner says.
+func (b *Bench) baseTests(ctx context.Context, r run.Run, base *tree.Tree, pl run.Plan, digest string, limit time.Duration) (*int, error) {
+	var known *int
+	err := b.o.Store.View(func(tx *store.Tx) error {
+		all, err := tx.PatchRuns(store.Window{})
+		for _, o := range all {
+			if o.BaseDigest == r.BaseDigest && o.Proof != nil && o.Proof.PlanDigest == digest && o.Proof.BaseTests != nil {
+				known = o.Proof.BaseTests
+			}
+		}
+		return err
+	})
+	if err != nil || known != nil {
+		return known, err
+	}
+	dir := filepath.Join(b.home(r.ID), "proof", "base")
+	defer removeTree(dir)
+	ws := filepath.Join(dir, "project")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("prove %s: %w", r.ID, err)
+	}
+	if err := base.Materialise(ctx, ws); err != nil {
+		return nil, fmt.Errorf("prove %s: count the tests of the base: %w", r.ID, err)
+	}
+	var p run.Proof
+	if err := b.phases(ctx, &p, r, pl, ws, filepath.Join(dir, "tmp"), limit, true); err != nil {
+		return nil, err
+	}
+	return ran(p.Phases), nil
+}
+
+// fewer replaces the cause that a proof gives: fewer tests ran than on the base. A
+// run that does not say how many ran, where the base's did, counts as fewer.
+func fewer(causes []risk.Cause, p run.Proof) []risk.Cause {
+	causes = slices.DeleteFunc(slices.Clone(causes), func(c risk.Cause) bool { return c.Code == "fewer_tests" })
+	if p.Verdict != run.Proven || p.BaseTests == nil {
+		return causes
+	}
+	now := 0
+	if n := ran(p.Phases); n != nil {
+		now = *n
+	}
+	if now < *p.BaseTests {
+		causes = append(causes, risk.Cause{Code: "fewer_tests", Detail: fmt.Sprintf("%d of %d", now, *p.BaseTests)})
+	}
+	return causes
+}
