@@ -100,6 +100,9 @@ func (b *Bench) settled(ctx context.Context, id string) (run.Run, *tree.Tree, er
 // takeBack restores the paths of a patch from the base. Paths that somebody else
 // changed meanwhile hold neither state and are left alone, with an error.
 func (b *Bench) takeBack(ctx context.Context, r run.Run, base *tree.Tree) (run.Run, error) {
+	if err := tree.Clean(b.o.Root, r.Patch.Entries); err != nil {
+		return r, err
+	}
 	var back []run.Entry
 	for _, e := range r.Patch.Entries {
 		one := []run.Entry{e}

@@ -141,6 +141,35 @@ func TestApplyIsTakenBackAfterACrash(t *testing.T) {
 	}
 }
 
+// What a killed application had staged, also in folders of its own, goes with the
+// rest: the second one finds the project that the proof was made on.
+func TestApplyLeavesNothingStagedAfterACrash(t *testing.T) {
+	d := newDesk(t, value, nil)
+	r := d.start([]string{"sh", "-c", "printf right > value.txt; mkdir m n; echo n > m/new.txt; echo o > n/other.txt"})
+	r, err := d.bench.Prove(t.Context(), r.ID)
+	if err != nil || r.Route.Kind != "AUTO" {
+		t.Fatalf("%+v, %v", r.Route, err)
+	}
+	d.cutOffApply(r)
+	staged := filepath.Join(d.root, "m", ".vise-new-"+run.Sum([]byte("m/new.txt"))[:12])
+	write(t, d.root, "m/"+filepath.Base(staged), "half")
+	write(t, d.root, "n/other.txt", "o\n")
+	if _, err := d.bench.Apply(t.Context(), r.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(staged); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is left: %v", staged, err)
+	}
+	if _, err := d.bench.Undo(t.Context(), r.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"m", "n"} {
+		if _, err := os.Stat(filepath.Join(d.root, p)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder %s is left: %v", p, err)
+		}
+	}
+}
+
 // An interrupt in the middle of the repair agent's work ends the agent and leaves
 // the loop where it was; taken up again, it comes to the same outcome.
 func TestInterruptedInsideAnEffect(t *testing.T) {

@@ -83,7 +83,7 @@ func put(root *os.Root, e run.Entry, bytes Source) error {
 			return err
 		}
 	}
-	tmp := path.Join(path.Dir(e.Path), ".vise-new-"+run.Sum([]byte(e.Path))[:12])
+	tmp := staged(e.Path)
 	_ = root.Remove(tmp) // left by a crash
 	var err error
 	if e.ResultLink != nil {
@@ -101,6 +101,30 @@ func put(root *os.Root, e run.Entry, bytes Source) error {
 		root.Remove(tmp)
 	}
 	return err
+}
+
+// staged is where the new bytes of a path lie until they take its place.
+func staged(p string) string {
+	return path.Join(path.Dir(p), ".vise-new-"+run.Sum([]byte(p))[:12])
+}
+
+// Clean removes what an Apply that was cut off left beside the entries' paths:
+// bytes that had not taken their place yet, and the folders made for them.
+func Clean(dir string, entries []run.Entry) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("clear up the patch: %w", err)
+	}
+	defer root.Close()
+	for _, e := range entries {
+		switch err := root.Remove(staged(e.Path)); {
+		case err == nil:
+			prune(root, path.Dir(e.Path))
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("clear up the patch: %w", err)
+		}
+	}
+	return nil
 }
 
 func write(root *os.Root, tmp string, e run.Entry, bytes Source) error {
