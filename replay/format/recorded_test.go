@@ -2,6 +2,7 @@ package format_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,5 +23,57 @@ func TestSecretInFileName(t *testing.T) {
 	}
 	if strings.Contains(string(all), key) || !strings.HasPrefix(c.sessions[0].ID, "run-redacted-api-key-") {
 		t.Errorf("the key is kept: %s", all)
+	}
+}
+
+// A log that was appended to itself, or holds every line twice, holds the same
+// session as before.
+func TestRepeatedRecords(t *testing.T) {
+	for name, records := range map[string][]string{
+		"claude": {
+			`{"type":"user","uuid":"u1","sessionId":"s","timestamp":"2026-01-02T03:04:05.001Z","message":{"content":"hi"}}`,
+			`{"type":"assistant","uuid":"u2","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"ls","input":{}}]}}`,
+			`{"type":"user","uuid":"u3","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"ok"}]}}`,
+			`{"type":"assistant","uuid":"u4","message":{"id":"m2","content":[{"type":"tool_use","name":"pwd","input":{}}]}}`,
+		},
+		"codex": {
+			`{"timestamp":"2026-01-02T03:04:05.001Z","type":"session_meta","payload":{"id":"s"}}`,
+			`{"timestamp":"2026-01-02T03:04:05.002Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}`,
+			`{"timestamp":"2026-01-02T03:04:05.003Z","type":"response_item","payload":{"type":"function_call","name":"ls","arguments":"{}","call_id":"c1"}}`,
+			`{"timestamp":"2026-01-02T03:04:05.004Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"ok"}}`,
+			`{"timestamp":"2026-01-02T03:04:05.005Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]}}`,
+		},
+	} {
+		file := strings.Join(records, "\n") + "\n"
+		once, _, err := read(t, written(t, name+".jsonl", file), format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		twice := ""
+		for _, r := range records {
+			twice += r + "\n" + r + "\n"
+		}
+		for _, text := range []string{file + file, twice} {
+			c, sum, err := read(t, written(t, name+".jsonl", text), format.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.sessions) != 1 || c.sessions[0].Counts != once.sessions[0].Counts || c.sessions[0].Counts.Calls == 0 {
+				t.Errorf("%s: %+v, once %+v", name, c.sessions, once.sessions[0].Counts)
+			}
+			if notes := strings.Join(sum.Notes, "\n"); !strings.Contains(notes, fmt.Sprintf("%d repeats left out", len(records))) {
+				t.Errorf("%s: notes %q", name, notes)
+			}
+		}
+	}
+}
+
+// Without ids and times only the record right behind its like is a repeat: the
+// same may be said again later.
+func TestRepeatedWithoutTime(t *testing.T) {
+	start, turn, done := `{"type":"thread.started","thread_id":"s"}`+"\n", `{"type":"turn.started"}`+"\n", `{"type":"turn.completed"}`+"\n"
+	c, _, err := read(t, written(t, "exec.jsonl", start+turn+turn+done+turn+done), format.Options{})
+	if err != nil || len(c.sessions) != 1 || c.sessions[0].Counts.Turns != 2 {
+		t.Errorf("%+v, %v", c.sessions, err)
 	}
 }

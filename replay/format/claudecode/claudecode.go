@@ -65,6 +65,7 @@ type session struct {
 	files  *subagents
 	child  *chain // set while a sub-agent's own file is read
 	late   int
+	seen   recording.Seen
 }
 
 func newSession(path string, rec *recording.Recorder) *session {
@@ -95,6 +96,9 @@ func (s *session) line(l recording.Record) error {
 	if err := recording.Decode(l.Data, &r); err != nil {
 		return err
 	}
+	if s.again(&r, l) {
+		return nil
+	}
 	r.at = parseTime(r.Timestamp)
 	if r.Version != "" && s.child == nil {
 		s.version = r.Version
@@ -103,6 +107,12 @@ func (s *session) line(l recording.Record) error {
 		return err
 	}
 	return s.record(&r, l)
+}
+
+// again reports a record that was taken before, with the same uuid or time and the
+// same text: versions and editors that give two different records one uuid exist.
+func (s *session) again(r *record, l recording.Record) bool {
+	return (r.UUID != "" || r.Timestamp != "") && s.seen.Again(l.Data)
 }
 
 // begin opens the session at its first message: that is the record whose session
@@ -171,6 +181,7 @@ func (s *session) end() error {
 	if s.late > 0 {
 		s.rec.Note("%d tool results came after their turn was over; they are kept as late_result", s.late)
 	}
+	s.seen.Note(s.rec)
 	return s.rec.End()
 }
 

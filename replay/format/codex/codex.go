@@ -53,6 +53,7 @@ type session struct {
 	model   string
 	threads map[string]bool // items of an exec log that have begun
 	aside   map[string]int  // records not kept, by type
+	seen    recording.Seen
 	// What opened the current turn, and whether the other kind of record has
 	// repeated it: "item", "event", or "" when both have.
 	opened string
@@ -100,6 +101,10 @@ func (s *session) line(l recording.Record) error {
 	var r line
 	if err := recording.Decode(l.Data, &r); err != nil {
 		return err
+	}
+	// Records have no ids, but most have their time in them.
+	if timed := r.Timestamp != "" || r.CreatedAt != ""; timed && s.seen.Again(l.Data) || !timed && s.seen.Twice(l.Data) {
+		return nil
 	}
 	at := chat.Time(r.Timestamp)
 	if at.IsZero() {
@@ -334,6 +339,7 @@ func (s *session) end() error {
 	if len(s.aside) > 0 {
 		s.rec.Note("not kept, they hold no message: %s", recording.Counts(s.aside))
 	}
+	s.seen.Note(s.rec)
 	return s.rec.End()
 }
 
