@@ -2,6 +2,7 @@ package replay
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -37,6 +38,7 @@ type wire struct {
 	turn   int
 	tracer *llmproxy.Tracer
 	calls  []cassette.Exchange
+	spent  error // the budget, when it ended the agent's calls
 }
 
 // lastWords is how long the end of the last answers of a turn is waited for.
@@ -53,6 +55,13 @@ func (m *Models) open(tape *cassette.Tape, places map[string]string, onSpan func
 		Upstream: m.Upstream, Tape: tape, Ledger: m.Ledger,
 		Matcher:    cassette.Matcher{Places: places, Mask: m.Mask},
 		OnExchange: w.exchange,
+		OnRefused: func(err error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if errors.Is(err, model.ErrBudget) {
+				w.spent = err
+			}
+		},
 	})
 	w.token = token
 	return w, err
@@ -115,6 +124,9 @@ func (w *wire) end(ctx context.Context, turn trace.Turn) (trace.Turn, []cassette
 	calls := w.calls
 	w.calls = nil
 	turn = join(turn, w.tracer.Spans())
+	if w.spent != nil {
+		return turn, calls, &driver.Error{Kind: driver.OverBudget, Op: fmt.Sprintf("prompt turn %d", turn.Index), Err: w.spent}
+	}
 	if w.tape == nil {
 		return turn, calls, nil
 	}

@@ -81,6 +81,22 @@ func (tx *Tx) Session(id string) (trace.Session, bool, error) {
 	return s, err == nil, err
 }
 
+// SessionsNamed returns up to n session heads whose id begins with prefix, by id.
+func (tx *Tx) SessionsNamed(prefix string, n int) ([]trace.Session, error) {
+	list, err := records(tx, sessions, scan{prefix: escaped([]byte{kindSession}, prefix)}, n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]trace.Session, len(list))
+	for i, r := range list {
+		out[i] = r.Session
+		if out[i].Counts, err = tx.counts(r.ID); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // Sessions returns a page of session heads by time, newest first unless w.Oldest. The
 // time of a session is its start, or when it was first stored if it has none.
 func (tx *Tx) Sessions(w Window) ([]trace.Session, error) {

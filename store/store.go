@@ -200,6 +200,12 @@ func (o Options) prepareDir() error {
 	if err := os.MkdirAll(o.dbDir(), 0o700); err != nil {
 		return unwritable(o.Dir, err)
 	}
+	// What is recorded is nothing for the project's history. A file that is there, or
+	// cannot be written, is the project's own affair.
+	if f, err := os.OpenFile(filepath.Join(o.Dir, ".gitignore"), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+		_, _ = f.WriteString("*\n")
+		_ = f.Close()
+	}
 	return nil
 }
 

@@ -55,7 +55,7 @@ var settings = []setting{
 	{"agent.preamble", "", choice(func(c *Config) *string { return &c.Agent.Preamble }, "prompt", "mcp", "off"), "where the agent is told of its rule tools"},
 	{"agent.hints", "", hints(func(c *Config) *Hints { return &c.Agent.Hints }), "what sessions are about when the recording does not say"},
 	{"agent.turn_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.TurnTimeout }, ms), "longest turn"},
-	{"agent.idle_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.IdleTimeout }, ms), "longest silence within a turn"},
+	{"agent.idle_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.IdleTimeout }, ms), "longest silence within a turn (driver acp; a command may be silent until it answers)"},
 	{"agent.start_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.StartTimeout }, ms), "longest start"},
 	{"agent.permissions", "", choice(func(c *Config) *string { return &c.Agent.Permissions }, "workspace", "deny", "allow"), "what requests for permission are granted"},
 	{"agent.sandbox", "", choice(func(c *Config) *string { return &c.Agent.Sandbox }, "auto", "off", "required"), "confinement of the agent: what the system can hold; nothing; or files and network, else it is not started"},

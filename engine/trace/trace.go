@@ -126,7 +126,7 @@ type Turn struct {
 // would have ended it.
 func (t Turn) CutShort() bool {
 	switch t.StopReason {
-	case "cancelled", "timeout", "idle_timeout", "agent_exited", "line_too_long", "protocol", "refused", "divergence", "error":
+	case "cancelled", "timeout", "idle_timeout", "agent_exited", "line_too_long", "protocol", "refused", "divergence", "budget", "error":
 		return true
 	}
 	return false

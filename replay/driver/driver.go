@@ -195,6 +195,7 @@ const (
 	LineTooLong Kind = "line_too_long" // a message larger than we read
 	Protocol    Kind = "protocol"      // an answer that cannot be understood or used
 	Refused     Kind = "refused"       // the agent answered with an error
+	OverBudget  Kind = "budget"        // its model calls would cost more than budget.* allows
 	Divergence  Kind = "divergence"    // it asked its model what the recording does not hold
 	Cancelled   Kind = "cancelled"     // the caller's context ended
 )

@@ -53,6 +53,9 @@ type Run struct {
 	Matcher cassette.Matcher
 	// OnExchange is called once per request, when its answer has ended, one at a time.
 	OnExchange func(cassette.Exchange)
+	// OnRefused is called when a request is not sent on: the budget is spent, there is
+	// no key, the provider cannot be reached.
+	OnRefused func(error)
 	// Ledger counts and bounds what is asked; nil counts nothing.
 	Ledger *model.Ledger
 }
@@ -147,6 +150,9 @@ func (s *Server) Grant(r Run) (token string, err error) {
 			}
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if r.OnRefused != nil {
+				r.OnRefused(err)
+			}
 			status := http.StatusBadGateway
 			if errors.Is(err, model.ErrBudget) {
 				status = http.StatusPaymentRequired

@@ -47,6 +47,9 @@ func recording(st *store.Store, session string) (*cassette.Tape, int, error) {
 			if err := e.UnmarshalJSON(l.Line); err != nil {
 				return err
 			}
+			if e.Status >= 200 && e.Status < 300 && e.Error != "" {
+				return fmt.Errorf("model call %d cannot be played back: %s; replay the session live again", e.Seq, e.Error)
+			}
 			kept = append(kept, e)
 		}
 		return nil
@@ -76,12 +79,21 @@ func (a *app) tellLive(h *harness, heads []trace.Session, f replayFlags) error {
 		a.note("vise: the agent's model calls are answered from the recording; none goes out")
 		return nil
 	}
-	var calls, unpriced int
+	// Better before the first run than as an error of the agent's own.
+	if key := h.runner.Models.Upstream.Key; key != nil {
+		if _, err := key(); err != nil {
+			return fmt.Errorf("agent.provider %s: %w", h.cfg.Agent.Provider, err)
+		}
+	}
+	var calls, steps, unpriced int
 	var used trace.Usage
 	var cost float64
 	for _, head := range heads {
 		if err := eachTurn(h.store, head.ID, func(t trace.Turn, _ *score.Report) error {
 			for _, s := range t.Spans {
+				if s.Kind == trace.LLM {
+					steps++
+				}
 				if s.Kind != trace.LLM || s.Usage.IsZero() {
 					continue
 				}
@@ -110,6 +122,9 @@ func (a *app) tellLive(h *harness, heads []trace.Session, f replayFlags) error {
 		}
 		parts = append(parts, fmt.Sprintf("the recordings hold %s with %d tokens in and %d out a run: about %s for %s",
 			counted(calls, "such call"), used.Input, used.Output, price, counted(len(heads)*f.repeat, "run")))
+	}
+	if calls == 0 && steps > 0 {
+		parts = append(parts, fmt.Sprintf("the recordings hold %s and not what they cost: the price is known after the first run", counted(steps, "model step")))
 	}
 	a.note("vise: %s", strings.Join(parts, "; "))
 	return nil

@@ -135,7 +135,19 @@ func (a *app) examineAgent(ctx context.Context, cfg *config.Config) []check {
 	if err != nil {
 		return []check{{"agent", "failed", fmt.Sprintf("agent.command: %v", err)}}
 	}
-	return a.greetAgent(ctx, cfg, agent)
+	checks := a.greetAgent(ctx, cfg, agent)
+	if name := cfg.Agent.Provider; name != "" {
+		p := cfg.Providers[name]
+		c := check{"provider", "ok", fmt.Sprintf("the agent's model calls go to %s (%s) through the recording proxy", name, p.BaseURL)}
+		if p.Key != "" {
+			ring := a.keyring(cfg)
+			if _, err := ring.Resolve(ctx, p.Key); err != nil {
+				c = check{"provider", "failed", fmt.Sprintf("agent.provider %s: %v", name, err)}
+			}
+		}
+		checks = append(checks, c)
+	}
+	return checks
 }
 
 func (a *app) examineModel(ctx context.Context, cfg *config.Config, ask bool) check {

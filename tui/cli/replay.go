@@ -150,7 +150,8 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 			}
 		}
 	}
-	if !f.noValidate && !h.cfg.Evaluate.ObserveOnly {
+	// Validation runs the agent: not where it was asked for none.
+	if !f.noValidate && !f.recorded && !h.cfg.Evaluate.ObserveOnly {
 		if _, err := h.ValidateUntilIdle(ctx); err != nil {
 			return err
 		}

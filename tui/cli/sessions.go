@@ -57,7 +57,7 @@ func (a *app) sessionsLs() *cobra.Command {
 			}
 			rows := make([][]string, len(heads))
 			for i, h := range heads {
-				rows[i] = []string{show(h.ID, 60), string(h.Origin), show(h.Source, 16), strconv.Itoa(h.Counts.Turns), strconv.Itoa(h.Counts.Calls),
+				rows[i] = []string{show(h.ID, 128), string(h.Origin), show(h.Source, 16), strconv.Itoa(h.Counts.Turns), strconv.Itoa(h.Counts.Calls),
 					strconv.Itoa(h.Counts.Errors), h.Label, show(h.Title, 48)}
 			}
 			return a.out.table([]string{"SESSION", "ORIGIN", "SOURCE", "TURNS", "CALLS", "ERRORS", "LABEL", "TITLE"}, rows)
@@ -68,16 +68,29 @@ func (a *app) sessionsLs() *cobra.Command {
 	return c
 }
 
-// findSession returns the head of a session or an error that says what to do.
+// findSession returns the head of a session, by its id or by a beginning of it that
+// fits no other, or an error that says what to do.
 func findSession(tx *store.Tx, id string) (trace.Session, error) {
 	h, ok, err := tx.Session(id)
 	if err != nil {
 		return h, err
 	}
-	if !ok {
+	if ok {
+		return h, nil
+	}
+	var like []trace.Session
+	if begin := strings.TrimRight(id, "…."); len(begin) >= 4 {
+		if like, err = tx.SessionsNamed(begin, 2); err != nil {
+			return h, err
+		}
+	}
+	switch len(like) {
+	case 1:
+		return like[0], nil
+	case 0:
 		return h, fmt.Errorf("no session %q; vise sessions ls lists them", id)
 	}
-	return h, nil
+	return h, fmt.Errorf("several sessions begin with %q, such as %s and %s; give more of the name", id, show(like[0].ID, 128), show(like[1].ID, 128))
 }
 
 // openSession opens the store for reading and finds a session in it.

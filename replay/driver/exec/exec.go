@@ -45,7 +45,8 @@ type session struct {
 	cfg     driver.Config
 	history []exchange
 	info    driver.Info
-	began   sync.Once // execution: told once a session
+	exit    driver.Exit // of the last turn, with what all of them left behind
+	began   sync.Once   // execution: told once a session
 }
 
 // begin tells that execution began: the command said so, or did anything.
@@ -100,7 +101,7 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 func (s *session) Info() driver.Info { return s.info }
 
 // Close implements driver.Session: nothing runs between turns.
-func (s *session) Close(context.Context) driver.Exit { return driver.Exit{} }
+func (s *session) Close(context.Context) driver.Exit { return s.exit }
 
 // Prompt runs the command once.
 func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Turn, error) {
@@ -129,6 +130,9 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	spans, stray := follow.finish()
 	s.info.Stray += stray
 	s.info.Updates += len(spans)
+	left := append(s.exit.Leftover, out.Exit.Leftover...)
+	s.exit = out.Exit
+	s.exit.Leftover = left
 	turn.End = s.cfg.Now()
 	if err == nil {
 		s.begin() // at the latest: it has answered
