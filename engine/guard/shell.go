@@ -18,9 +18,19 @@ type ShellPolicy struct {
 	Pipes bool
 	// Workdir is absolute; every path of the command must lie in it.
 	Workdir string
+	// Known are commands by their words whose further words are arguments only: in a
+	// command that begins with one, only its own words can be denied or destructive.
+	// In any other command every word may be a subcommand, as what a flag takes for
+	// its value is not known.
+	Known [][]string
 	// Denied are commands by their words: the first is argv[0], the others must not
-	// occur among the arguments in this order.
+	// occur in this order among the words that may be subcommands.
 	Denied [][]string
+	// Destructive are words that no subcommand may be or hold between dashes, like
+	// "delete" in "delete-all". argv[0] is for Allowed to decide.
+	Destructive []string
+	// Plain are the names in Allowed that have no subcommands: "cat delete" reads a file.
+	Plain []string
 	// DeniedFlags must not occur as a word or before its first "=".
 	DeniedFlags []string
 	// Resolve follows the symlinks of an absolute path as far as it exists (see
@@ -32,9 +42,14 @@ type ShellPolicy struct {
 // without its configuration, logins and secrets.
 func DefaultShellPolicy(workdir string) ShellPolicy {
 	return ShellPolicy{
-		Allowed:     []string{"pandaprobe", "cat", "ls", "jq"},
-		Workdir:     workdir,
+		Allowed: []string{"pandaprobe", "cat", "ls", "jq"},
+		Workdir: workdir,
+		Known: [][]string{{"pandaprobe", "version"}, {"pandaprobe", "auth", "status"}, {"pandaprobe", "traces", "list"},
+			{"pandaprobe", "traces", "get"}, {"pandaprobe", "traces", "spans"}, {"pandaprobe", "evals", "scores", "get"},
+			{"pandaprobe", "evals", "runs", "batch"}, {"pandaprobe", "evals", "runs", "scores"}},
 		Denied:      [][]string{{"pandaprobe", "config"}, {"pandaprobe", "auth", "login"}, {"pandaprobe", "auth", "logout"}},
+		Destructive: []string{"delete", "del", "destroy", "drop", "erase", "prune", "purge", "remove", "reset", "rm", "truncate", "wipe"},
+		Plain:       []string{"cat", "ls", "jq"},
 		DeniedFlags: []string{"--reveal-secrets"},
 		Resolve:     ResolvePath,
 	}
@@ -45,6 +60,7 @@ const (
 	ShellEmpty         = "empty"
 	ShellNotAllowed    = "not_allowed"
 	ShellDeniedCommand = "denied_command"
+	ShellDestructive   = "destructive"
 	ShellDeniedFlag    = "denied_flag"
 	ShellMetachar      = "metachar"
 	ShellPathEscape    = "path_escape"
@@ -70,9 +86,17 @@ func (p ShellPolicy) Check(argv []string) error {
 	if !slices.Contains(p.Allowed, argv[0]) {
 		return &ShellError{ShellNotAllowed, argv[0]}
 	}
+	words := p.subcommands(argv)
 	for _, denied := range p.Denied {
-		if len(denied) > 0 && denied[0] == argv[0] && inOrder(argv[1:], denied[1:]) {
+		if len(denied) > 0 && denied[0] == argv[0] && inOrder(words, denied[1:]) {
 			return &ShellError{ShellDeniedCommand, strings.Join(denied, " ")}
+		}
+	}
+	if !slices.Contains(p.Plain, argv[0]) {
+		for _, word := range words {
+			if p.destructive(word) {
+				return &ShellError{ShellDestructive, word}
+			}
 		}
 	}
 	for _, word := range argv {
@@ -96,6 +120,26 @@ func (p ShellPolicy) Check(argv []string) error {
 		}
 	}
 	return nil
+}
+
+// subcommands returns the words after argv[0] that may be subcommands: those of the
+// known command that argv begins with, else all of them.
+func (p ShellPolicy) subcommands(argv []string) []string {
+	for _, known := range p.Known {
+		if n := len(known); n > 0 && n <= len(argv) && slices.Equal(argv[:n], known) {
+			return argv[1:n]
+		}
+	}
+	return argv[1:]
+}
+
+// destructive reports whether a word would be a destructive subcommand. A flag is none.
+func (p ShellPolicy) destructive(word string) bool {
+	if strings.HasPrefix(word, "-") {
+		return false
+	}
+	parts := strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return r == '-' || r == '_' || r == ':' })
+	return slices.ContainsFunc(parts, func(part string) bool { return slices.Contains(p.Destructive, part) })
 }
 
 // inOrder reports whether the words occur in the list in this order, not

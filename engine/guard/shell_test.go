@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"vise/engine/guard"
@@ -34,6 +35,43 @@ func TestShellPolicyFollowsSymlinks(t *testing.T) {
 			t.Errorf("cat %s: %v", word, err)
 		case reason != "" && (!errors.As(err, &refused) || refused.Reason != reason):
 			t.Errorf("cat %s: %v, want %s", word, err, reason)
+		}
+	}
+}
+
+// Denied and destructive words count as subcommands only: after a known command they
+// are arguments, in an unknown one any word may be the subcommand.
+func TestShellPolicyTellsSubcommandsFromArguments(t *testing.T) {
+	p := guard.DefaultShellPolicy(t.TempDir())
+	p.Allowed = append(p.Allowed, "tool")
+	for command, reason := range map[string]string{
+		"pandaprobe traces get config":               "",
+		"pandaprobe traces get delete":               "",
+		"pandaprobe traces list --name config":       "",
+		"pandaprobe auth status login":               "",
+		"pandaprobe config":                          guard.ShellDeniedCommand,
+		"pandaprobe --format json config show":       guard.ShellDeniedCommand,
+		"pandaprobe auth login":                      guard.ShellDeniedCommand,
+		"pandaprobe auth login status":               guard.ShellDeniedCommand,
+		"pandaprobe traces config get":               guard.ShellDeniedCommand,
+		"pandaprobe traces delete t-1":               guard.ShellDestructive,
+		"pandaprobe --format json traces rm t-1":     guard.ShellDestructive,
+		"pandaprobe evals monitors bulk-remove m":    guard.ShellDestructive,
+		"pandaprobe projects Reset":                  guard.ShellDestructive,
+		"pandaprobe traces get t --reveal-secrets=1": guard.ShellDeniedFlag,
+		"tool purge": guard.ShellDestructive,
+		"tool rm x":  guard.ShellDestructive,
+		"tool alarm": "",
+		"cat delete": "",
+		"jq .reset":  "",
+	} {
+		got := ""
+		var refused *guard.ShellError
+		if err := p.Check(strings.Fields(command)); errors.As(err, &refused) {
+			got = refused.Reason
+		}
+		if got != reason {
+			t.Errorf("%s: %q, want %q", command, got, reason)
 		}
 	}
 }

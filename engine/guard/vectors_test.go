@@ -64,8 +64,11 @@ func TestVectorsShellPolicy(t *testing.T) {
 		} `json:"policy"`
 	}
 	vectors.Run(t, "shell_policy", func(t *testing.T, in input) any {
+		// The reference knows no such lists: ours, as they are.
+		ours := guard.DefaultShellPolicy(in.Policy.Workdir)
 		p := guard.ShellPolicy{Allowed: in.Policy.Allowed, Pipes: in.Policy.AllowPipes, Workdir: in.Policy.Workdir,
-			Denied: in.Policy.Denied, DeniedFlags: in.Policy.DeniedFlags}
+			Denied: in.Policy.Denied, DeniedFlags: in.Policy.DeniedFlags,
+			Known: ours.Known, Destructive: ours.Destructive, Plain: ours.Plain}
 		err := p.Check(in.Argv)
 		if err == nil {
 			return map[string]any{"allow": true, "reason": nil}
