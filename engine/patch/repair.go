@@ -26,6 +26,9 @@ type Stepper interface {
 // ErrHeld is for a Stepper that leaves the loop where it is, to be taken up later.
 var ErrHeld = errors.New("held")
 
+// ErrRepaired tells that a run has a repaired patch; Again makes another.
+var ErrRepaired = errors.New("it is repaired already")
+
 // Cancel is what a Stepper returns to end a loop.
 func Cancel() error { return errCancelled }
 
@@ -40,6 +43,8 @@ type RepairRequest struct {
 	// Resume continues the agent's own session where the program can.
 	Resume  bool
 	Profile risk.Profile // "" = default
+	// Again starts over where the run is repaired already.
+	Again bool
 	// Stepper holds the loop; nil never waits.
 	Stepper Stepper
 }
@@ -53,7 +58,8 @@ func (q RepairRequest) check() error {
 
 // Repair runs the loop of a run to its end: REPAIRED, FAILED, NEEDS_HUMAN,
 // NEEDS_AGENT, BLOCKED or CANCELLED. A loop that was cut off goes on where it
-// was, with its own bounds. The outcome is stored, and written to outcome.json
+// was, with its own bounds; of one that ended REPAIRED nothing is done without
+// Again (ErrRepaired, with the loop). The outcome is stored, and written to outcome.json
 // beside the packets. An error leaves the loop to be taken up again.
 func (b *Bench) Repair(ctx context.Context, q RepairRequest) (run.Loop, error) {
 	fail := func(l run.Loop, err error) (run.Loop, error) { return l, fmt.Errorf("repair %s: %w", q.RunID, err) }
@@ -102,6 +108,9 @@ func (b *Bench) loop(q RepairRequest, r run.Run) (run.Loop, error) {
 	})
 	if err != nil || found && l.Status == "" {
 		return l, err
+	}
+	if found && l.Status == run.Repaired && !q.Again {
+		return l, fmt.Errorf("%w by %s; vise repair %s --again starts over", ErrRepaired, l.Repaired, r.ID)
 	}
 	profile := q.Profile
 	if profile == "" {

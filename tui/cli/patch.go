@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -217,7 +219,11 @@ func (a *app) patchShow() *cobra.Command {
 		Use: "show RUN", Short: "Show a run: its patch, the decision about every path, its proof", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.readBench(cmd.Context(), func(b *patch.Bench, _ *store.Store) error {
-				r, err := b.Run(args[0])
+				id, err := b.Find(args[0])
+				if err != nil {
+					return err
+				}
+				r, err := b.Run(id)
 				if err != nil {
 					return err
 				}
@@ -321,12 +327,25 @@ func orNone(s string) string {
 // short is the head of a digest.
 func short(digest string) string { return digest[:min(12, len(digest))] }
 
+// meant is the run whose patch a person names, and says so when that is a repair.
+func (a *app) meant(b *patch.Bench, name string) (string, error) {
+	id, by, err := b.Meant(name)
+	if by != "" {
+		a.note("%s was repaired: its patch is that of %s", by, id)
+	}
+	return id, err
+}
+
 func (a *app) patchDiff() *cobra.Command {
 	return &cobra.Command{
-		Use: "diff RUN", Short: "Print the patch as a unified diff", Args: cobra.ExactArgs(1),
+		Use: "diff RUN", Short: "Print the patch as a unified diff; of a repaired run, the repaired patch", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.readBench(cmd.Context(), func(b *patch.Bench, _ *store.Store) error {
-				list, err := b.Diff(args[0])
+				id, err := a.meant(b, args[0])
+				if err != nil {
+					return err
+				}
+				list, err := b.Diff(id)
 				if err != nil {
 					return err
 				}
@@ -355,7 +374,11 @@ func (a *app) patchProve() *cobra.Command {
 		Use: "prove RUN", Short: "Prove a run again in a clean workspace", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withBench(cmd.Context(), true, func(b *patch.Bench, h *harness) error {
-				r, err := b.Prove(cmd.Context(), args[0])
+				id, err := b.Find(args[0])
+				if err != nil {
+					return err
+				}
+				r, err := b.Prove(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
@@ -370,23 +393,28 @@ func (a *app) patchApply() *cobra.Command {
 	c := &cobra.Command{
 		Use: "apply RUN", Short: "Write a proven patch to the project, or take it back", Args: cobra.ExactArgs(1),
 		Long: "Refused when the patch is not proven, when the project is not what the proof was made on, and, without\n" +
-			"--reviewed, when a person must look at it. All of it is written or nothing; --undo takes it back.",
+			"--reviewed, when a person must look at it. All of it is written or nothing; --undo takes it back.\n" +
+			"Of a run that was repaired the repaired patch is meant.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if undo && reviewed {
 				return usagef("patch apply: --undo and --reviewed exclude each other")
 			}
 			return a.withBench(cmd.Context(), false, func(b *patch.Bench, _ *harness) error {
+				id, err := a.meant(b, args[0])
+				if err != nil {
+					return err
+				}
 				if undo {
-					_, err := b.Undo(cmd.Context(), args[0])
+					_, err := b.Undo(cmd.Context(), id)
 					if err == nil {
-						a.done("undone", args[0])
+						a.done("undone", id)
 					}
 					return err
 				}
-				if _, err := b.Apply(cmd.Context(), args[0], reviewed); err != nil {
+				if _, err := b.Apply(cmd.Context(), id, reviewed); err != nil {
 					return err
 				}
-				a.done("applied", args[0])
+				a.done("applied", id)
 				return nil
 			})
 		},
@@ -418,6 +446,15 @@ func (a *app) patchRm() *cobra.Command {
 func (a *app) patchSchema() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of failure packets", Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.out.write(patch.PacketSchema) },
+		RunE: func(*cobra.Command, []string) error {
+			if !a.json {
+				return a.out.write(patch.PacketSchema)
+			}
+			var line bytes.Buffer
+			if err := json.Compact(&line, patch.PacketSchema); err != nil {
+				return fmt.Errorf("patch schema: %w", err)
+			}
+			return a.out.write(append(line.Bytes(), '\n'))
+		},
 	}
 }

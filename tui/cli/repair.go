@@ -89,9 +89,29 @@ func (a *app) repairCmd() *cobra.Command {
 				if q.MaxRuntime == 0 {
 					q.MaxRuntime = h.cfg.Patch.MaxRuntime
 				}
+				id, err := b.Find(q.RunID)
+				if err != nil {
+					return err
+				}
+				q.RunID = id
+				if cancel {
+					l, found, err := b.Loop(id)
+					switch {
+					case err != nil:
+						return err
+					case !found:
+						return fmt.Errorf("repair %s: nothing to cancel: it was never repaired", id)
+					case l.Status != "":
+						return fmt.Errorf("repair %s: nothing to cancel: it ended %s", id, l.Status)
+					}
+				}
 				l, err := b.Repair(cmd.Context(), q)
 				if flushed := h.narrator.flush(); err == nil {
 					err = flushed
+				}
+				if errors.Is(err, patch.ErrRepaired) {
+					a.note("%v", err)
+					return a.printLoop(l)
 				}
 				if errors.Is(err, patch.ErrHeld) {
 					a.note("repair %s: held before %s; call it again to go on", l.RunID, l.State)
@@ -118,6 +138,7 @@ func (a *app) repairCmd() *cobra.Command {
 	f.BoolVar(&q.Resume, "resume-session", false, "continue the agent's own session where its program can")
 	f.StringVar(&profile, "profile", "default", "default, or seed: AgentDiff 0.4's order and rules")
 	f.IntVar(&steps, "steps", 0, "hold after so many states; called again, it goes on")
+	f.BoolVar(&q.Again, "again", false, "start over where the run is repaired already")
 	f.BoolVar(&cancel, "cancel", false, "end a loop that is held or was cut off")
 	return c
 }

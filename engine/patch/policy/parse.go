@@ -106,6 +106,9 @@ func (p Policy) check() error {
 			if slices.Contains(strings.Split(g, "/"), "") {
 				return fmt.Errorf("%s[%d] = %q can never match: globs are relative and have no empty part", key, i, g)
 			}
+			if unclosed(g) {
+				return fmt.Errorf("%s[%d] = %q has a [ that is never closed; close it, or write [[] for the character", key, i, g)
+			}
 		}
 	}
 	for key, list := range map[string][][]string{"setup": p.Proof.Setup, "build": p.Proof.Build, "tests": p.Proof.Tests} {

@@ -121,6 +121,28 @@ func one(pat string, r rune) (width int, ok bool) {
 	return n, want == r
 }
 
+// unclosed reports a glob with a set that has no end in its own segment. Match
+// takes such a "[" for itself, as the reference does; nobody means that.
+func unclosed(glob string) bool {
+	for part := range strings.SplitSeq(glob, "/") {
+		for i := 0; i < len(part); i++ {
+			if part[i] != '[' {
+				continue
+			}
+			body := strings.TrimPrefix(part[i+1:], "!")
+			if body == "" {
+				return true
+			}
+			end := strings.IndexByte(body[1:], ']') // a "]" right at the start is a member of the set
+			if end < 0 {
+				return true
+			}
+			i = len(part) - len(body) + end + 1
+		}
+	}
+	return false
+}
+
 func inSet(set []rune, r rune) bool {
 	for i := 0; i < len(set); i++ {
 		if i+2 < len(set) && set[i+1] == '-' {

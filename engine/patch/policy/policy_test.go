@@ -23,20 +23,25 @@ func TestParse(t *testing.T) {
 	if a.Filesystem.AllowWrite[0] != b.Filesystem.AllowWrite[0] || *a.Limits.FilesChanged != 0 || a.Filesystem.Default != policy.Review || a.Process.Default != policy.Review || b.Proof.Tests[0][1] != "test" {
 		t.Errorf("%+v\n%+v", a, b)
 	}
+	if _, err := policy.Parse("p.toml", []byte("version = 2\n[filesystem]\ndeny = [\"[[]a[!]b]/[x-z]*\"]\n")); err != nil {
+		t.Errorf("closed sets: %v", err)
+	}
 	for text, why := range map[string]string{
 		"version = 3":               "version is 3",
 		"[filesystem]":              "version is 0",
 		"version = 2\nsurprise = 1": "surprise",
 		"version = \"2\"":           "version",
-		"version = 2\n[filesystem]\ndeny = [\"/etc/**\"]": "can never match",
-		"version = 2\n[filesystem]\ndefault = \"maybe\"":  "allow, review or deny",
-		"version = 2\n[rollback]\nenabled = true":         "rollback is refused",
-		"version = 2\n[proof]\nimage = \"x\"":             "proof.image is refused",
-		"version = 2\n[proof]\ntests = [[]]":              "has no program",
-		"version = 2\n[limits]\nfiles_deleted = -1":       "negative",
-		"version = 2\n[scoring]\nweights = {luck = 1}":    "the names are",
-		"version = 2\n[network]\nmode = \"on\"":           "observe or off",
-		"version = ":                                      "line 1",
+		"version = 2\n[filesystem]\ndeny = [\"/etc/**\"]":       "can never match",
+		"version = 2\n[filesystem]\nallow_write = [\"src/[a\"]": "allow_write[0] = \"src/[a\" has a [ that is never closed",
+		"version = 2\n[filesystem]\ndeny = [\"[!]/x]\"]":        "never closed",
+		"version = 2\n[filesystem]\ndefault = \"maybe\"":        "allow, review or deny",
+		"version = 2\n[rollback]\nenabled = true":               "rollback is refused",
+		"version = 2\n[proof]\nimage = \"x\"":                   "proof.image is refused",
+		"version = 2\n[proof]\ntests = [[]]":                    "has no program",
+		"version = 2\n[limits]\nfiles_deleted = -1":             "negative",
+		"version = 2\n[scoring]\nweights = {luck = 1}":          "the names are",
+		"version = 2\n[network]\nmode = \"on\"":                 "observe or off",
+		"version = ":                                            "line 1",
 	} {
 		if _, err := policy.Parse("p.toml", []byte(text)); err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), "p.toml") {
 			t.Errorf("%q: %v, want %q in it", text, err, why)
