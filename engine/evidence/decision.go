@@ -199,6 +199,9 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 					d.Inconclusive++
 				}
 			}
+			if n := len(failed); n > 0 && failed[n-1] == x.Case.ID && c.Status == StatusNoGain {
+				failed[n-1] += overruled(c, m.Promote)
+			}
 			if c.Status == StatusImproved {
 				improved, improvedBy = true, c.Target
 			}
@@ -236,6 +239,24 @@ func DecideReplay(r rule.Rule, replays []Replayed, m Margins) Decision {
 		d.Verdict.Reason = "no improvement on " + strings.Join(failed, ", ")
 	}
 	return d
+}
+
+// overruled says which metric decided that a failure did not improve, when others did:
+// the most trusted one that was measured does.
+func overruled(c CaseResult, promote float64) string {
+	if c.Target == "" {
+		return ""
+	}
+	var others []string
+	for _, metric := range metricOrder(c.Deltas) {
+		if metric != c.Target && c.Deltas[metric] >= promote {
+			others = append(others, fmt.Sprintf("%s %+.2f", metric, c.Deltas[metric]))
+		}
+	}
+	if len(others) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s %+.2f decides; it is trusted before %s)", c.Target, c.Deltas[c.Target], strings.Join(others, ", "))
 }
 
 // missing reports whether a metric is among those that could not be compared.

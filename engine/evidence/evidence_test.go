@@ -58,6 +58,16 @@ func TestDecideReplay(t *testing.T) {
 	}
 }
 
+// A verdict that goes against the rule's own metric says which one overruled it.
+func TestOverrulingMetricIsNamed(t *testing.T) {
+	c := failure("c")
+	c.Baseline = map[string]float64{score.OutcomeCorrect: 0.3, score.ArgumentCorrectness: 0.27}
+	d := evidence.DecideReplay(refund, []evidence.Replayed{{Case: c, Scores: map[string]float64{score.OutcomeCorrect: 0.3, score.ArgumentCorrectness: 1}, Read: true}}, evidence.DefaultMargins)
+	if want := "no improvement on c (outcome_correct +0.00 decides; it is trusted before argument_correctness +0.73)"; d.Verdict.Reason != want || d.Verdict.Outcome != evidence.Retire {
+		t.Errorf("%s: %s", d.Verdict.Outcome, d.Verdict.Reason)
+	}
+}
+
 // TestUnreadReplaysNeverDecide: without a read no replay promotes or retires.
 func TestUnreadReplaysNeverDecide(t *testing.T) {
 	values := rapid.MapOf(rapid.SampledFrom(score.Metrics()), rapid.Float64Range(0, 1))
