@@ -1,7 +1,9 @@
 package format_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,5 +77,54 @@ func TestRepeatedWithoutTime(t *testing.T) {
 	c, _, err := read(t, written(t, "exec.jsonl", start+turn+turn+done+turn+done), format.Options{})
 	if err != nil || len(c.sessions) != 1 || c.sessions[0].Counts.Turns != 2 {
 		t.Errorf("%+v, %v", c.sessions, err)
+	}
+}
+
+// Records that are printed over several lines, one after the other, are the records
+// of the same log on one line each.
+func TestRecordsOverSeveralLines(t *testing.T) {
+	for name, records := range map[string][]string{
+		"claude": {
+			`{"type":"user","uuid":"u1","sessionId":"s","message":{"content":"hi"}}`,
+			`{"type":"assistant","uuid":"u2","message":{"id":"m1","content":[{"type":"tool_use","id":"t1","name":"ls","input":{}}]}}`,
+		},
+		"codex": {
+			`{"timestamp":"2026-01-02T03:04:05.001Z","type":"session_meta","payload":{"id":"s"}}`,
+			`{"timestamp":"2026-01-02T03:04:05.003Z","type":"response_item","payload":{"type":"function_call","name":"ls","arguments":"{}","call_id":"c1"}}`,
+		},
+		"chat": {
+			`{"messages":[{"role":"user","content":"hi"},{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}}]}]}`,
+			`{"messages":[{"role":"user","content":"ho"},{"role":"assistant","tool_calls":[{"id":"c2","type":"function","function":{"name":"ls","arguments":"{}"}}]}]}`,
+		},
+	} {
+		var printed bytes.Buffer
+		for _, r := range records {
+			if err := json.Indent(&printed, []byte(r), "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			printed.WriteByte('\n')
+		}
+		want, _, err := read(t, written(t, name+".jsonl", strings.Join(records, "\n")+"\n"), format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, sum, err := read(t, written(t, name+".jsonl", printed.String()), format.Options{})
+		if err != nil || len(got.sessions) != len(want.sessions) || sum.DamagedTotal != 0 || sum.Calls == 0 {
+			t.Errorf("%s: %d sessions, want %d, %+v, %v", name, len(got.sessions), len(want.sessions), sum, err)
+			continue
+		}
+		for i, s := range got.sessions {
+			if s.Counts != want.sessions[i].Counts {
+				t.Errorf("%s: %+v, want %+v", name, s.Counts, want.sessions[i].Counts)
+			}
+		}
+	}
+}
+
+// A log of which no record can be read is no session.
+func TestNothingRead(t *testing.T) {
+	c, _, err := read(t, written(t, "s.jsonl", `{"type":"user","sessionId":"s","message":{"content":"hi`+"\n"), format.Options{Format: "claude-code"})
+	if !errors.Is(err, format.ErrUnrecognised) || len(c.sessions) != 0 {
+		t.Errorf("%d sessions, %v", len(c.sessions), err)
 	}
 }

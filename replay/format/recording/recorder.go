@@ -178,6 +178,11 @@ func (r *Recorder) End() error {
 		r.Note("session %s is left out: %d records of unknown types and no turn", r.head.ID, odd)
 		return nil
 	}
+	if r.held != nil && all == 0 && r.sum.DamagedTotal > 0 {
+		r.open, r.held = false, nil
+		r.Note("session %s is left out: none of its records could be read", r.head.ID)
+		return nil
+	}
 	if err := r.tell(); err != nil {
 		return err
 	}

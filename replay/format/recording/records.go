@@ -39,8 +39,8 @@ func Decode(data []byte, v any) error {
 
 // Lines reads a JSON Lines file and calls take for every object in it. Damage
 // never ends the reading: a broken line is counted with its place, two objects
-// glued together on one line are both found, and an object broken over several
-// lines is put together again where that gives a whole one. take must return the
+// glued together on one line are both found, and an object that is printed or
+// broken over several lines is put together again where that gives a whole one. take must return the
 // error of Decode as it is, before it has done anything with the record; any
 // other error ends the reading. broken, if not nil, is shown each damaged part.
 func Lines(r io.Reader, rec *Recorder, take func(Record) error, broken func(Damage, []byte)) error {
@@ -65,6 +65,9 @@ func (l *lineReader) all() error {
 				reason = "last record is incomplete (no line end)"
 			}
 			l.flush(reason)
+			if l.spreads > 0 {
+				rec.Note("records printed over several lines, put together: %d", l.spreads)
+			}
 			return nil
 		}
 		if err != nil {
@@ -85,14 +88,21 @@ type lineReader struct {
 	arrays bool // an array is a record
 	ended  bool
 
-	held   []byte // the beginning of a record that may go on in the next line
-	heldAt Damage
-	count  int // lines in held
-	region int // index in the summary of the damage that the last line ended in, plus 1
-	last   int // last line of that region
+	held    []byte // the beginning of a record that may go on in the next line
+	heldAt  Damage
+	count   int      // lines in held
+	nest    *nesting // of a held record that is printed over several lines, else nil
+	spreads int      // such records put together
+	region  int      // index in the summary of the damage that the last line ended in, plus 1
+	last    int      // last line of that region
 }
 
 func (l *lineReader) line(ln line) error {
+	if l.nest != nil {
+		if taken, err := l.collect(ln); taken || err != nil {
+			return err
+		}
+	}
 	data := trim(ln.data, ln.offset == 0)
 	at := Damage{Line: ln.number, Offset: ln.offset, Bytes: len(ln.data)}
 	switch {
@@ -125,6 +135,11 @@ func (l *lineReader) line(ln line) error {
 		}
 		l.flush("record is cut off")
 	}
+	var n nesting
+	if n.feed(data); n.deepest > maxDepth {
+		l.report(at, fmt.Sprintf("nested deeper than %d levels", maxDepth), data)
+		return nil
+	}
 	rest, err := l.salvage(data, ln)
 	if err != nil || len(rest) == 0 {
 		return err
@@ -132,6 +147,7 @@ func (l *lineReader) line(ln line) error {
 	at.Offset += int64(len(data) - len(rest))
 	at.Bytes = len(rest)
 	l.held, l.heldAt, l.count = bytes.Clone(rest), at, 1
+	l.spread()
 	return nil
 }
 
