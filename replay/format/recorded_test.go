@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"vise/replay/format"
+	"vise/replay/format/recording"
 )
 
 // A session that is named after its file is not named after a key in that name.
@@ -126,5 +127,16 @@ func TestNothingRead(t *testing.T) {
 	c, _, err := read(t, written(t, "s.jsonl", `{"type":"user","sessionId":"s","message":{"content":"hi`+"\n"), format.Options{Format: "claude-code"})
 	if !errors.Is(err, format.ErrUnrecognised) || len(c.sessions) != 0 {
 		t.Errorf("%d sessions, %v", len(c.sessions), err)
+	}
+}
+
+// What is not kept of many sessions is told in one note.
+func TestAsideOnce(t *testing.T) {
+	rec := recording.NewRecorder(t.Context(), "x", "test", format.Options{}, newCollector(t))
+	for range 89 {
+		rec.Aside(map[string]int{"think": 2, "null": 1})
+	}
+	if got := rec.Summary().Notes; len(got) != 1 || got[0] != "not kept, they hold no message: think 178, null 89" {
+		t.Errorf("notes %q", got)
 	}
 }

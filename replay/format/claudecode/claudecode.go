@@ -175,9 +175,7 @@ func (s *session) end() error {
 	if s.title.text != "" {
 		head.Title = recording.FirstWords(s.rec.Mask(recording.Cut(s.title.text, 4<<10)))
 	}
-	if len(s.aside) > 0 {
-		s.rec.Note("not kept, they hold no message: %s", recording.Counts(s.aside))
-	}
+	s.rec.Aside(s.aside)
 	if s.late > 0 {
 		s.rec.Note("%d tool results came after their turn was over; they are kept as late_result", s.late)
 	}

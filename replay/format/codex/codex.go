@@ -336,9 +336,7 @@ func (s *session) end() error {
 	if err := s.items.End(); err != nil {
 		return err
 	}
-	if len(s.aside) > 0 {
-		s.rec.Note("not kept, they hold no message: %s", recording.Counts(s.aside))
-	}
+	s.rec.Aside(s.aside)
 	s.seen.Note(s.rec)
 	return s.rec.End()
 }

@@ -35,7 +35,7 @@ func Read(r io.Reader, path string, rec *recording.Recorder) error {
 		return err
 	}
 	if len(s.aside) > 0 {
-		rec.Note("not kept, they hold no message: %s", recording.Counts(s.aside))
+		rec.Aside(s.aside)
 	}
 	return rec.End()
 }

@@ -96,9 +96,7 @@ func (s *session) read(raws []json.RawMessage) error {
 	if err := s.conv.End(); err != nil {
 		return err
 	}
-	if len(s.aside) > 0 {
-		s.rec.Note("not kept, they hold no message: %s", recording.Counts(s.aside))
-	}
+	s.rec.Aside(s.aside)
 	return s.rec.End()
 }
 

@@ -38,7 +38,8 @@ type Recorder struct {
 	turns  int
 	damage int // damages of the file when the session was opened
 	digest hash.Hash
-	buf    []byte // of hash
+	aside  map[string]int // records not kept, by type, of all sessions
+	buf    []byte         // of hash
 }
 
 // NewRecorder returns a recorder for one file.
@@ -53,7 +54,24 @@ func NewRecorder(ctx context.Context, path, format string, o Options, sink Sink)
 }
 
 // Summary returns what was read so far.
-func (r *Recorder) Summary() Summary { return r.sum }
+func (r *Recorder) Summary() Summary {
+	s := r.sum
+	if len(r.aside) > 0 {
+		s.Notes = append(slices.Clone(s.Notes), "not kept, they hold no message: "+Counts(r.aside))
+	}
+	return s
+}
+
+// Aside tells which records of a session, by type, are not kept. All sessions of a
+// file share one note.
+func (r *Recorder) Aside(kinds map[string]int) {
+	if r.aside == nil {
+		r.aside = map[string]int{}
+	}
+	for k, n := range kinds {
+		r.aside[Cut(k, 80)] += n
+	}
+}
 
 // Context is the context of the reading.
 func (r *Recorder) Context() context.Context { return r.ctx }
