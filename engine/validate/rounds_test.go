@@ -10,53 +10,9 @@ import (
 	"vise/store"
 )
 
-// heads runs rounds over r-1 to r-4, where replays decide the rules named, and
-// returns whom each round asked, in order.
-func heads(t *testing.T, rounds int, decided ...string) (asked [][]string) {
-	t.Helper()
-	b := newBench(t, "seed", nil)
-	for _, id := range []string{"r-2", "r-3", "r-4"} {
-		b.update(func(tx *store.Tx) error { return tx.PutRule(candidateOf(id)) })
-	}
-	var now []string
-	b.v.replay = func(_ context.Context, r rule.Rule) (evidence.Verdict, error) {
-		now = append(now, r.ID)
-		v := evidence.Verdict{Outcome: evidence.PendingStill, Validator: "replay", Evidence: "seed"}
-		if slices.Contains(decided, r.ID) {
-			v.Outcome = evidence.Retire
-		}
-		return v, nil
-	}
-	for range rounds {
-		now = nil
-		b.round(Options{})
-		asked = append(asked, now)
-	}
-	return asked
-}
-
-// Each round begins one candidate later, also when the head of the last one has been
-// decided since: what comes after it was not forgotten, and the oldest is not asked twice.
+// Each round begins one candidate later, also when the head of the last one was decided
+// in it: the next one begins behind that head, not at the oldest again.
 func TestRotationGoesOnAfterADecidedHead(t *testing.T) {
-	for name, c := range map[string]struct {
-		decided []string
-		want    [][]string
-	}{
-		"nobody": {nil, [][]string{{"r-1", "r-2", "r-3", "r-4"}, {"r-2", "r-3", "r-4", "r-1"}, {"r-3", "r-4", "r-1", "r-2"}}},
-		// r-2 is decided in round one, so round two begins at r-3, and round three at r-4.
-		"the next": {[]string{"r-2"}, [][]string{{"r-1", "r-2", "r-3", "r-4"}, {"r-3", "r-4", "r-1"}, {"r-4", "r-1", "r-3"}}},
-		// The head itself goes.
-		"the head": {[]string{"r-1"}, [][]string{{"r-1", "r-2", "r-3", "r-4"}, {"r-2", "r-3", "r-4"}, {"r-3", "r-4", "r-2"}}},
-	} {
-		if got := heads(t, len(c.want), c.decided...); !slices.EqualFunc(got, c.want, slices.Equal) {
-			t.Errorf("%s decided: %v, want %v", name, got, c.want)
-		}
-	}
-}
-
-// A head in the middle of the list that is decided while it is the head: the next round
-// begins behind it.
-func TestRotationGoesOnBehindADecidedHeadInTheMiddle(t *testing.T) {
 	b := newBench(t, "seed", nil)
 	for _, id := range []string{"r-2", "r-3", "r-4"} {
 		b.update(func(tx *store.Tx) error { return tx.PutRule(candidateOf(id)) })
