@@ -345,7 +345,9 @@ func TestTransitionsAreJournaled(t *testing.T) {
 	if !slices.Equal(held, journal) || !slices.Equal(held, strings.Fields("budget prove again boundary judge packet drive repair inspect budget prove boundary judge")) {
 		t.Errorf("held at\n%v, the journal said\n%v", held, journal)
 	}
-	l := d.repair(r.ID, func(q *patch.RepairRequest) { q.Again, q.Stepper = true, stepper(func(run.Loop) error { return patch.Cancel() }) })
+	l := d.repair(r.ID, func(q *patch.RepairRequest) {
+		q.Again, q.Stepper = true, stepper(func(run.Loop) error { return patch.Cancel() })
+	})
 	want(t, l, run.Stopped, "cancelled")
 }
 

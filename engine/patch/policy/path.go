@@ -70,7 +70,7 @@ func segments(pat, path []string) bool {
 func segment(pat, text string) bool {
 	p, s, star, mark := 0, 0, -1, 0
 	for s < len(text) {
-		r, n := utf8.DecodeRuneInString(text[s:])
+		r, n := decode(text[s:])
 		if p < len(pat) {
 			if pat[p] == '*' {
 				star, mark = p, s
@@ -86,7 +86,7 @@ func segment(pat, text string) bool {
 		if star < 0 {
 			return false
 		}
-		_, n = utf8.DecodeRuneInString(text[mark:])
+		_, n = decode(text[mark:])
 		mark += n
 		p, s = star+1, mark
 	}
@@ -94,6 +94,25 @@ func segment(pat, text string) bool {
 		p++
 	}
 	return p == len(pat)
+}
+
+// decode reads a character. A byte that is no text is a character of its own that
+// equals only itself: file names may hold any.
+func decode(s string) (rune, int) {
+	r, n := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && n == 1 {
+		return utf8.MaxRune + 1 + rune(s[0]), 1
+	}
+	return r, n
+}
+
+func runes(s string) (out []rune) {
+	for s != "" {
+		r, n := decode(s)
+		out = append(out, r)
+		s = s[n:]
+	}
+	return out
 }
 
 // one matches a character with the head of a pattern and returns how long that
@@ -114,10 +133,10 @@ func one(pat string, r rune) (width int, ok bool) {
 		if end >= len(pat) {
 			return 1, r == '['
 		}
-		in := inSet([]rune(pat[body:end]), r)
+		in := inSet(runes(pat[body:end]), r)
 		return end + 1, in != (pat[1] == '!')
 	}
-	want, n := utf8.DecodeRuneInString(pat)
+	want, n := decode(pat)
 	return n, want == r
 }
 
