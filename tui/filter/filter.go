@@ -54,7 +54,7 @@ type term struct {
 
 // Parse reads a filter. Errors name the term and what could be meant.
 func Parse(text string, spec Spec) (Expr, error) {
-	e := Expr{text: strings.TrimSpace(text)}
+	e := Expr{text: strings.Trim(text, " \t")} // what separates words, nothing else
 	if len(text) > MaxLen {
 		return e, fmt.Errorf("filter: longer than %d bytes", MaxLen)
 	}
