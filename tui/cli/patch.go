@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -212,128 +211,6 @@ func nextOf(r run.Run) string {
 		return "–"
 	}
 	return r.Route.Kind
-}
-
-func (a *app) patchShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show RUN", Short: "Show a run: its patch, the decision about every path, its proof", Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.readBench(cmd.Context(), func(b *patch.Bench, _ *store.Store) error {
-				id, err := b.Find(args[0])
-				if err != nil {
-					return err
-				}
-				r, err := b.Run(id)
-				if err != nil {
-					return err
-				}
-				if err := a.printRun(r); err != nil {
-					return err
-				}
-				l, found, err := b.Loop(r.ID)
-				if err != nil || !found {
-					return err
-				}
-				return a.printLoop(l)
-			})
-		},
-	}
-}
-
-func (a *app) printRun(r run.Run) error {
-	if a.json {
-		return a.out.object("vise.patch_run/1", r)
-	}
-	a.out.printf("%s  %s  %s", r.ID, r.Status, show(strings.Join(r.Command, " "), 120))
-	if r.Task != "" {
-		a.out.printf("task       %s", show(r.Task, 300))
-	}
-	if r.Exit != "" || r.Error != "" {
-		a.out.printf("agent      %s", show(strings.TrimSpace(r.Exit+" "+r.Error), 300))
-	}
-	if r.Sandbox != "" {
-		a.out.printf("held       %s", show(r.Sandbox, 300))
-	}
-	a.out.printf("base       %s, %s", counted(float64(r.BaseFiles), "file"), short(r.BaseDigest))
-	if r.Patch != nil {
-		a.out.printf("patch      %s, blast radius %d (%s), later %s", counted(float64(len(r.Patch.Entries)), "file"), r.Blast.Score, r.Blast.Level, r.Future.Level)
-		var rows [][]string
-		for _, e := range r.Patch.Entries {
-			kind := ""
-			if k, is := risk.Protected(e.Path); is {
-				kind = "protected: " + string(k)
-			}
-			what := e.ChangeType
-			if e.RenamedFrom != "" {
-				what += " from " + show(e.RenamedFrom, 60)
-			}
-			rows = append(rows, []string{"  " + show(e.Path, 80), what, string(e.Decision), kind})
-		}
-		if len(rows) > 0 {
-			if err := a.out.table([]string{"  PATH", "CHANGE", "POLICY", "RISK"}, rows); err != nil {
-				return err
-			}
-		}
-		if r.Ignored > 0 {
-			a.out.printf("           %s ignored by the base's own rules: no part of the patch", counted(float64(r.Ignored), "new file"))
-		}
-	}
-	if p := r.Proof; p != nil {
-		a.out.printf("proof      %s in %s, plan from %s, %s", verdictOf(r), p.Ended.Sub(p.Started).Round(time.Millisecond), orNone(p.PlanSource), show(p.Sandbox, 200))
-		for _, f := range p.Phases {
-			mark := "ok"
-			if !f.Passed {
-				mark = "FAILED"
-			}
-			count := ""
-			if f.TestsPassed != nil && f.TestsTotal != nil {
-				count = fmt.Sprintf("  %d/%d tests", *f.TestsPassed, *f.TestsTotal)
-			}
-			a.out.printf("  %-16s %-6s %6d ms  %s%s", f.Phase, mark, f.Millis, show(strings.Join(f.Command, " "), 80), count)
-		}
-		for _, why := range p.Reasons {
-			a.out.printf("  because  %s", show(why, 300))
-		}
-		for _, name := range p.FailedTests {
-			a.out.printf("  failing  %s", show(name, 200))
-		}
-		if n := len(p.Phases); n > 0 && !p.Phases[n-1].Passed {
-			for _, line := range lastLines(p.Phases[n-1].Output, 12) {
-				a.out.printf("  │ %s", strings.ReplaceAll(block(line), "\n", " "))
-			}
-		}
-	}
-	if r.Route != nil {
-		a.out.printf("next       %s (%s)", r.Route.Kind, r.Route.Code)
-	}
-	for _, c := range r.Causes {
-		a.out.printf("  look     %s", show(c.Says(), 300))
-	}
-	return a.out.err
-}
-
-func lastLines(s string, n int) []string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	return lines[max(0, len(lines)-n):]
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "nowhere"
-	}
-	return s
-}
-
-// short is the head of a digest.
-func short(digest string) string { return digest[:min(12, len(digest))] }
-
-// meant is the run whose patch a person names, and says so when that is a repair.
-func (a *app) meant(b *patch.Bench, name string) (string, error) {
-	id, by, err := b.Meant(name)
-	if by != "" {
-		a.note("%s was repaired: its patch is that of %s", by, id)
-	}
-	return id, err
 }
 
 func (a *app) patchDiff() *cobra.Command {

@@ -170,7 +170,7 @@ func TestKey(t *testing.T) {
 		c, _ := m.Canonical([]byte(body))
 		return Key("POST", "/v1/chat/completions", c)
 	}
-	one := Matcher{Places: map[string]string{"workspace": "/work/run-1", "home": "/work"}}
+	one := Matcher{Places: map[string]string{"workspace": "/srv/run-1", "home": "/srv"}}
 	two := Matcher{Places: map[string]string{"workspace": "/elsewhere/run-2", "home": "/elsewhere"}}
 	for _, c := range []struct {
 		name string
@@ -179,8 +179,8 @@ func TestKey(t *testing.T) {
 	}{
 		{"order of keys", `{"model":"m","x":1}`, `{"x":1,"model":"m"}`, true},
 		{"who asks", `{"model":"m","user":"ann","metadata":{"run":1}}`, `{"model":"m","user":"bob"}`, true},
-		{"the workspace", `{"c":"ls /work/run-1/src"}`, `{"c":"ls /elsewhere/run-2/src"}`, true},
-		{"a folder beside it", `{"c":"ls /work/notes"}`, `{"c":"ls /elsewhere/notes"}`, true},
+		{"the workspace", `{"c":"ls /srv/run-1/src"}`, `{"c":"ls /elsewhere/run-2/src"}`, true},
+		{"a folder beside it", `{"c":"ls /srv/notes"}`, `{"c":"ls /elsewhere/notes"}`, true},
 		{"a temporary folder", `{"c":"/tmp/tmpab12/out.txt"}`, `{"c":"/tmp/tmpzz99/out.txt"}`, true},
 		{"a file in it", `{"c":"/tmp/tmpab12/out.txt"}`, `{"c":"/tmp/tmpab12/err.txt"}`, false},
 		{"today in a system prompt", `{"messages":[{"role":"system","content":"Today is Monday, November 30, 2026."}]}`, `{"messages":[{"role":"system","content":"Today is Tuesday, December 1, 2026."}]}`, true},

@@ -12,7 +12,7 @@ import (
 )
 
 // Canonical returns a value as canonical JSON: keys by code point, no spaces,
-// everything outside ASCII as \uXXXX, nothing escaped that need not be. Equal
+// everything outside ASCII as a \u escape, nothing escaped that need not be. Equal
 // values give equal bytes in every language that follows the same rule.
 func Canonical(v any) ([]byte, error) {
 	raw, err := json.Marshal(v)

@@ -1,0 +1,118 @@
+package tui
+
+import (
+	"vise/engine/rule"
+	"vise/tui/action"
+)
+
+// disabled says why an action is not possible now; "" when it is.
+func (a *App) disabled(id action.ID) string {
+	if !a.ready() {
+		switch id {
+		case action.Quit, action.Suspend, action.Help, action.Themes, action.Redraw, action.Palette:
+			return ""
+		}
+		return "there is no project here; vise init writes one, vise demo needs none"
+	}
+	run := a.conductor.Running()
+	if starts := id == action.Replay || id == action.Validate || id == action.ValidateOne; starts && a.ctx.Held != nil {
+		return "a repair is held: s steps, c continues, x cancels it"
+	}
+	switch id {
+	case action.Replay:
+		if a.ctx.Scope.Session == "" {
+			return "no session is selected"
+		}
+		return run.Busy()
+	case action.Validate:
+		return run.Busy()
+	case action.ValidateOne:
+		if a.ctx.Scope.Rule == "" {
+			return "no rule is selected; 6 shows the rules"
+		}
+		if why := a.decidedRule(a.ctx.Scope.Rule); why != "" {
+			return why
+		}
+		return run.Busy()
+	case action.Step:
+		if a.ctx.Held == nil && a.ctx.PatchHeld == nil && run.Kind != Idle {
+			return "nothing is held at this moment"
+		}
+	case action.PatchRepair:
+		if why := run.Busy(); why != "" {
+			return why
+		}
+	case action.Continue:
+		if a.ctx.Held == nil && a.ctx.PatchHeld == nil {
+			return "no repair is held"
+		}
+	case action.Cancel:
+		if run.Kind == Idle && a.ctx.Held == nil {
+			return "nothing is running"
+		}
+	case action.Breakpoint:
+		if a.cfg.Stepper == nil {
+			return "repairs are not held here"
+		}
+	case action.Filter, action.KeepFilter:
+		if _, ok := a.panes[a.focus].(Filterer); !ok {
+			return "this pane has no filter; / searches in it"
+		}
+	case action.Turn:
+		if a.ctx.Scope.Session == "" {
+			return "no session is selected"
+		}
+	case action.Wider, action.Narrower, action.Taller, action.Lower, action.Level, action.Half:
+		if a.zoom {
+			return "a pane is zoomed; z ends that"
+		}
+		return a.zoomless()
+	case action.Back, action.Forward:
+		if why := a.idleTime(id); why != "" {
+			return why
+		}
+	case action.Zoom:
+		return a.zoomless()
+	case action.Suspend:
+		if !stoppable() {
+			return "there is no shell to go back to; q quits"
+		}
+	case action.Undo, action.Redo:
+		return a.undoable(id == action.Redo)
+	case action.Search:
+		if _, ok := a.panes[a.focus].(Searcher); !ok {
+			return "this pane has no search"
+		}
+	}
+	if d, ok := a.panes[a.focus].(Disabler); ok {
+		return d.Disabled(a.ctx, id)
+	}
+	return ""
+}
+
+// decidedRule says why a rule is not validated: evidence has judged it already.
+func (a *App) decidedRule(id string) string {
+	p, ok := a.panes[PaneRules].(*rulesPane)
+	if !ok {
+		return ""
+	}
+	switch s := p.status(id); s {
+	case "", rule.Candidate:
+		return ""
+	case rule.Retired:
+		return "rule " + tag(id) + " is retired: U in 6 Rules makes it a candidate again"
+	default:
+		return "rule " + tag(id) + " is " + string(s) + ": only candidates are validated"
+	}
+}
+
+// live reports whether the footer should offer an action now.
+func (a *App) live(id action.ID) bool {
+	if id == action.Step && a.ctx.Held == nil && a.ctx.PatchHeld == nil {
+		return false
+	}
+	if id == action.Back { // the footer names both
+		return a.disabled(id) == "" || a.disabled(action.Forward) == ""
+	}
+	return a.disabled(id) == ""
+}
