@@ -39,7 +39,7 @@ type linear struct {
 
 // size of the panes in a linear workbench, in cells.
 const (
-	linearW = 140
+	linearW = 240
 	linearH = 64
 )
 
@@ -206,6 +206,9 @@ func (l *linear) command(line string) bool {
 // act runs an action by its key, its name, or the name of a pane; false when there is none.
 func (l *linear) act(line string) bool {
 	a := l.app
+	if len(line) > 1 {
+		line = strings.TrimPrefix(line, ":") // as it is typed on the screen
+	}
 	name, arg, _ := strings.Cut(line, " ")
 	arg = strings.TrimSpace(arg)
 	for _, id := range paneOrder {
@@ -229,17 +232,30 @@ func (l *linear) act(line string) bool {
 	case !ok:
 		l.tell("There is no command %s. Type ? for the commands.", guard.Line(name, 40))
 		return false
-	case act.ID == action.Palette || act.ID == action.Themes || act.ID == action.Mouse || act.ID == action.Suspend || act.ID == action.Redraw:
+	case act.ID == action.Themes:
+		l.tell("%s: plain lines have no colours; ui.theme in vise.toml chooses the theme of the screen, vise themes lists them.", act.Title)
+		return false
+	case onScreenOnly(act.ID):
 		l.tell("%s: there is no screen for it here.", act.Title)
 		return false
-	case act.Arg != "" && arg == "":
+	case act.ID == action.Filter && arg == "":
+		l.tellFilter(name)
+		return false
+	case needsText(act) && arg == "", act.ID == action.Search && arg == "":
 		l.tell("%s: write %s and then %s.", act.Title, name, act.Arg)
 		return false
 	case act.ID == action.Help:
 		l.help()
 		return false
 	}
-	l.do(a.do(act.ID, arg))
+	if act.ID == action.Escape {
+		a.zoom, a.half = false, false // it is not what esc ends here
+	}
+	if act.ID == action.Palette {
+		l.commands(arg)
+	} else {
+		l.do(a.do(act.ID, arg))
+	}
 	if len(a.overlays) == 0 {
 		a.zoom = true
 		a.arrange()
@@ -303,7 +319,7 @@ func (l *linear) help() {
 	l.tell("Panes: %s.", strings.Join(paneList(), ", "))
 	l.tell("Commands (by key or name; an empty line reads the pane again, wait waits until nothing runs):")
 	for _, x := range a.reg.All() {
-		if !x.For(string(a.focus)) || strings.HasPrefix(string(x.ID), "focus.") || x.ID == action.Mouse || x.ID == action.Palette {
+		if !x.For(string(a.focus)) || strings.HasPrefix(string(x.ID), "focus.") || onScreenOnly(x.ID) || x.ID == action.Palette {
 			continue
 		}
 		line := "  " + strings.Join(x.Keys, " or ") + ": " + x.Title
@@ -323,31 +339,6 @@ func paneList() []string {
 		out[i] = string(id)
 	}
 	return out
-}
-
-// answer is the reply to a card that asks.
-func (l *linear) answer(line string) {
-	a := l.app
-	key := tea.KeyPressMsg{Code: tea.KeyEscape}
-	if low := strings.ToLower(line); low == "y" || low == "yes" || low == "enter" {
-		key = tea.KeyPressMsg{Code: tea.KeyEnter}
-	}
-	l.do(a.overlays[len(a.overlays)-1].Key(a, key))
-	a.zoom = true
-	a.arrange()
-}
-
-// card reads a card that asks.
-func (l *linear) card() {
-	a := l.app
-	title, rows, _, _ := a.overlays[len(a.overlays)-1].Card(a, linearW, linearH)
-	l.tell("Question: %s.", title)
-	for _, r := range rows {
-		if text := spoken(r); text != "" {
-			l.tell("  %s", text)
-		}
-	}
-	l.tell("Answer yes (enter) or no (esc).")
 }
 
 // pane reads the pane with the focus: a sentence, then its rows with their numbers.
@@ -371,7 +362,11 @@ func (l *linear) pane() {
 	if b := p.Badge(); b != "" {
 		head += ": " + guard.Line(b, 200)
 	}
-	l.tell("%s. View %s.", head, a.viewDef().title)
+	head += ". View " + a.viewDef().title + "."
+	if a.search != nil && a.search.pane == a.focus {
+		head += " Search: " + a.found() + "."
+	}
+	l.tell("%s", spoken(head))
 	for y, r := range p.Rows() {
 		text := spoken(r)
 		if text == "" {
@@ -385,7 +380,8 @@ func (l *linear) pane() {
 	}
 }
 
-// spoken is a row without styles, lines and the gaps that align columns.
+// spoken is a row without styles and lines, with a semicolon for the gap between two
+// columns: a reader pauses there.
 func spoken(row string) string {
 	text := strings.Map(func(r rune) rune {
 		if r >= 0x2500 && r <= 0x259f || r == '·' { // lines, blocks, dots of a scale
@@ -394,13 +390,13 @@ func spoken(row string) string {
 		return r
 	}, ansi.Strip(row))
 	text = strings.ReplaceAll(rules.ReplaceAllString(text, "  "), "–", "none")
-	return strings.TrimSpace(gaps.ReplaceAllString(text, "  "))
+	return gaps.ReplaceAllString(strings.TrimSpace(text), "; ")
 }
 
 // rules are lines and scales drawn with hyphens.
 var rules = regexp.MustCompile(`-{4,}(\.\.\.)?`)
 
-var gaps = regexp.MustCompile(` {3,}`)
+var gaps = regexp.MustCompile(` {2,}`)
 
 // tell writes one line.
 func (l *linear) tell(format string, args ...any) { fmt.Fprintf(l.out, format+"\n", args...) }

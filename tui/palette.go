@@ -183,15 +183,7 @@ func (p *palette) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 		if len(p.shown) == 0 {
 			return nil
 		}
-		c := p.shown[p.at]
-		a.close()
-		if c.Arg != "" && c.arg == "" && c.ID != action.Themes && c.ID != action.Filter && c.ID != action.Search && c.ID != action.Breakpoint && c.ID != action.Edit && c.ID != action.Diff {
-			return a.ask(c.ID)
-		}
-		if !p.groups {
-			a.remember(c)
-		}
-		return a.do(c.ID, c.arg)
+		return p.run(a, p.shown[p.at])
 	}
 	if p.groups && p.input.Value() == "" && (k.String() == "?" || k.String() == "q") {
 		return a.close()
@@ -203,6 +195,28 @@ func (p *palette) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 		p.filter()
 	}
 	return cmd
+}
+
+// run closes the palette and runs a command, or asks for the text that it needs.
+func (p *palette) run(a *App, c choice) tea.Cmd {
+	a.close()
+	if needsText(c.Action) && c.arg == "" {
+		return a.ask(c.ID)
+	}
+	if !p.groups {
+		a.remember(c)
+	}
+	return a.do(c.ID, c.arg)
+}
+
+// needsText reports whether an action can do nothing without its argument; the others ask
+// for it by themselves or have a default.
+func needsText(act action.Action) bool {
+	switch act.ID {
+	case action.Themes, action.Filter, action.Search, action.Breakpoint, action.Edit, action.Diff:
+		return false
+	}
+	return act.Arg != ""
 }
 
 // Paste implements paster.

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	scoring "vise/engine/score"
 	"vise/tui/style"
@@ -23,6 +24,9 @@ func (p *scoresPane) columns() scoreColumns {
 
 func (p *scoresPane) header(c scoreColumns, shown []scoring.Report) string {
 	span := ""
+	if p.st().Options().Words {
+		return p.st().Blank(p.w) // every number has its noun
+	}
 	if len(shown) > 0 {
 		span = fmt.Sprintf("turns %s-%s", turnName(shown[0].TurnIndex), turnName(shown[len(shown)-1].TurnIndex))
 	}
@@ -36,6 +40,9 @@ func (p *scoresPane) header(c scoreColumns, shown []scoring.Report) string {
 
 func (p *scoresPane) metric(c scoreColumns, m string, i int, r scoring.Report, at, first int, shown []scoring.Report) string {
 	ground := p.ground(i == p.cursor)
+	if p.st().Options().Words {
+		return p.words(m, i == p.cursor, r, at)
+	}
 	row := p.st().Row(p.w, ground).Cell(style.Text, m, c.name).Space(1)
 	for j, rep := range shown {
 		s, ok := scoreOf(rep, m)
@@ -75,6 +82,45 @@ func (p *scoresPane) metric(c scoreColumns, m string, i int, r scoring.Report, a
 	return row.Space(1).Put(role, word).String()
 }
 
+// spokenScores bounds the values before the last that a row tells people who listen.
+const spokenScores = 5
+
+// words is a metric for people who listen: its value, then those before it.
+func (p *scoresPane) words(m string, selected bool, r scoring.Report, at int) string {
+	row := p.st().Row(p.w, p.ground(selected))
+	if selected {
+		row.Put(style.Accent, p.st().Glyphs.Pointer)
+	}
+	row.Put(style.Text, m)
+	s, ok := scoreOf(r, m)
+	if at < 0 || !ok || s.Value == nil {
+		return row.Put(style.Faint, "  no value").String()
+	}
+	_, role := p.mark(s)
+	word := "ok"
+	switch {
+	case s.Regressed:
+		word = "regression"
+	case s.Stalled:
+		word = "stall"
+	case below(s):
+		word = "below the threshold"
+	case s.Tier >= 3:
+		word = "shown only"
+	}
+	row.Put(style.Number, "  "+two(*s.Value)).Put(role, "  "+word)
+	before := ""
+	for _, rep := range p.data.reports[max(0, at-spokenScores):at] {
+		if b, ok := scoreOf(rep, m); ok && b.Value != nil {
+			before += " " + two(*b.Value)
+		}
+	}
+	if before != "" {
+		row.Put(style.Dim, "  turns before:"+before)
+	}
+	return row.String()
+}
+
 func below(s scoring.Score) bool { return s.Value != nil && s.Tier < 3 && *s.Value < s.Threshold }
 
 // mark is the gate's word on a scoring.
@@ -95,8 +141,11 @@ func (p *scoresPane) mark(s scoring.Score) (string, style.Role) {
 
 // gates is the row under the sparklines: where the gate fired and a notice was raised.
 func (p *scoresPane) gates(c scoreColumns, at, first int, shown []scoring.Report) string {
-	row := p.line().Cell(style.Dim, "gate, notice", c.name).Space(1)
 	g := p.st().Glyphs
+	if p.st().Options().Words { // each metric tells its own gate
+		return p.line().Put(style.Dim, "notices  ").Put(style.Text, p.firedTurns()).String()
+	}
+	row := p.line().Cell(style.Dim, "gate, notice", c.name).Space(1)
 	for j, r := range shown {
 		mark, role := " ", style.Dim
 		for _, s := range r.Scores {
@@ -123,4 +172,15 @@ func (p *scoresPane) gates(c scoreColumns, at, first int, shown []scoring.Report
 		}
 	}
 	return row.String()
+}
+
+// firedTurns names the turns that raised a notice.
+func (p *scoresPane) firedTurns() string {
+	text := ""
+	for _, r := range p.data.reports {
+		if id := p.data.fired[r.TurnIndex]; id != "" {
+			text += "  turn " + turnName(r.TurnIndex) + ": " + tag(id)
+		}
+	}
+	return either(strings.TrimSpace(text), "none")
 }

@@ -49,6 +49,19 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	case it.Worst != nil:
 		state, stateRole = g.Pass, style.Good
 	}
+	if st.Options().Words {
+		sessionName(r, st, it, role, max(4, r.Left()-40))
+		r.Space(2).Put(style.Dim, count(it.Counts.Turns, "turn"))
+		switch {
+		case it.CutOff:
+			r.Put(style.Warn, "  "+cutOff)
+		case it.Worst == nil && !p.running(it):
+			r.Put(style.Faint, "  not scored")
+		default:
+			r.Put(stateRole, "  "+state).Put(scoreRole(it.Worst), "  worst score "+scoreText(it.Worst))
+		}
+		return r.String()
+	}
 	const tail = 11 // turns, mark and score
 	sessionName(r, st, it, role, max(4, r.Left()-tail))
 	if it.CutOff {

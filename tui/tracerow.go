@@ -107,10 +107,34 @@ func (p *tracePane) pairRow(st *style.Style, it traceRow, w int, on bool) string
 			mark = "!"
 		}
 	}
+	if st.Options().Words {
+		return p.pairWords(r, st, it.pair, w)
+	}
 	half := (w - 5) / 2
 	p.half(r, st, it.pair.a, half, p.match(it))
 	r.Space(1).Put(role, mark).Space(1)
 	p.half(r, st, it.pair.b, r.Left(), p.match(it))
+	return r.String()
+}
+
+// pairWords is a step of two runs for people who listen: what they have in common once.
+func (p *tracePane) pairWords(r *style.Row, st *style.Style, x pair, w int) string {
+	side := func(word string, s *trace.Span) {
+		r.Put(style.Dim, word+"  ")
+		p.half(r, st, s, r.Left(), false)
+	}
+	switch {
+	case x.a == nil:
+		side("only now", x.b)
+	case x.b == nil:
+		side("only before", x.a)
+	case x.same:
+		side("the same", x.b)
+	default:
+		r.Put(style.Dim, "different, before  ")
+		p.half(r, st, x.a, (w-40)/2, false)
+		side("  now", x.b)
+	}
 	return r.String()
 }
 
@@ -120,9 +144,9 @@ func (p *tracePane) half(r *style.Row, st *style.Style, s *trace.Span, n int, hi
 		return
 	}
 	kind, role := kindOf(s)
-	r.Cell(role, kind, min(6, n))
-	p.what(r, s, hit, max(0, n-6-2))
 	mark, markRole := outcome(st, s)
+	r.Cell(role, kind, min(6, n))
+	p.what(r, s, hit, max(0, n-6-1-st.Width(mark)))
 	r.Put(markRole, mark).Space(1)
 }
 

@@ -167,7 +167,7 @@ func (p *repairPane) callRow(s episode.Step, i int, took string, selected bool) 
 	changed := p.changed(s, i)
 	switch changed {
 	case 1:
-		row.Put(style.Info, "+")
+		row.Put(style.Info, p.st().Glyphs.Added)
 	case -1:
 		row.Put(style.Warn, "-")
 	default:

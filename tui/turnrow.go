@@ -18,6 +18,14 @@ func (p *turnsPane) draw(st *style.Style) []string {
 	case p.list.Len() == 0:
 		return p.hint("No turns yet.", "They appear as the agent ends them.")
 	}
+	if st.Options().Words {
+		items, first := p.list.Visible()
+		rows := []string{st.Blank(p.w)} // there is no row of headings: every number has its noun
+		for i, it := range items {
+			rows = append(rows, p.words(st, it, first+i == p.list.Index()))
+		}
+		return rows
+	}
 	head := st.Row(p.w, style.Plain).Right(style.Heading, "turn", 6).Space(1)
 	if p.compare != "" {
 		head.Right(style.Heading, "was", 5).Space(3).Right(style.Heading, "is", 5)
@@ -116,6 +124,40 @@ func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
 		return r.Right(style.Dim, itoa(it.Calls), 6).Right(style.Bad, itoa(it.Errors), 5).String()
 	}
 	return r.Right(style.Dim, itoa(it.Calls), 6).Right(style.Faint, g.Dot, 5).String()
+}
+
+// words is a row for people who listen: every number has its noun.
+func (p *turnsPane) words(st *style.Style, it turnRow, selected bool) string {
+	r := st.Row(p.w, p.ground(selected))
+	if selected {
+		r.Put(style.Accent, st.Glyphs.Pointer)
+	}
+	parts := []string{"turn " + itoa(it.Index)}
+	switch {
+	case it.Running:
+		parts = append(parts, "running")
+	case it.CutOff != "":
+		parts = append(parts, cutOff+", "+strings.ReplaceAll(it.CutOff, "_", " "))
+	case it.Worst == nil:
+		parts = append(parts, "not scored")
+	case p.compare != "" && it.Before != nil:
+		parts = append(parts, "worst score "+scoreText(it.Worst)+", before "+scoreText(it.Before))
+	default:
+		parts = append(parts, "worst score "+scoreText(it.Worst))
+	}
+	gate := func(on bool, word string) {
+		if on {
+			parts = append(parts, word)
+		}
+	}
+	gate(it.Stalled, st.Glyphs.Stall)
+	gate(it.Regressed, st.Glyphs.Regress)
+	gate(it.Notice != "", st.Glyphs.Fired)
+	parts = append(parts, count(it.Calls, "call"), count(it.Errors, "error"))
+	if it.Synthetic {
+		parts = append(parts, "not said by the user")
+	}
+	return r.Put(style.Text, strings.Join(append(parts, it.Input), "  ")).String()
 }
 
 // Thumb is the scroll bar.

@@ -35,11 +35,17 @@ func (r *Row) PutOn(role, ground Role, text string) *Row {
 	return r
 }
 
-// Cell appends a text in exactly w cells, at the left of them.
+// Cell appends a text in exactly w cells, at the left of them. Where marks are words
+// nothing aligns: the cell is as wide as its text needs, and a gap follows.
 func (r *Row) Cell(role Role, text string, w int) *Row {
 	w = min(w, r.Left())
 	if w <= 0 {
 		return r
+	}
+	if r.s.o.Words {
+		text = r.s.Cut(r.s.Clean(text), max(w-gap, wordCell))
+		n := r.s.Width(text)
+		return r.Put(role, text).Space(max(gap, w-n))
 	}
 	text = r.s.Cut(r.s.Clean(text), w)
 	n := w - r.s.Width(text)
@@ -53,11 +59,22 @@ func (r *Row) Right(role Role, text string, w int) *Row {
 	if w <= 0 {
 		return r
 	}
+	if r.s.o.Words {
+		text = r.s.Cut(r.s.Clean(text), max(w, wordCell))
+		return r.Space(max(gap, w-r.s.Width(text))).Put(role, text)
+	}
 	text = r.s.Cut(r.s.Clean(text), w)
 	r.Space(w - r.s.Width(text))
 	r.put(role, r.ground, text)
 	return r
 }
+
+// gap is what tells two columns apart where marks are words; wordCell is what a word
+// may take in a narrower column there.
+const (
+	gap      = 2
+	wordCell = 14
+)
 
 // Int is Right for a whole number.
 func (r *Row) Int(role Role, n, w int) *Row { return r.Right(role, strconv.Itoa(n), w) }

@@ -131,3 +131,13 @@ func BenchmarkRow(b *testing.B) {
 		_ = s.Row(60, style.Cursor).Put(style.Accent, "▸").Cell(style.Text, "refund-1017 torn blanket", 40).Int(style.Dim, 12, 4).Right(style.Bad, ".31", 5).String()
 	}
 }
+
+// Where marks are words, two columns never run into each other, however long the words
+// are, and a word that is longer than its column is told whole.
+func TestWordsKeepColumnsApart(t *testing.T) {
+	s := dark(t, style.Options{Words: true})
+	row := s.Row(80, style.Plain).Cell(style.Text, "a long name of a session", 16).Cell(style.Bad, "regressed", 2).Right(style.Number, "0.26", 4).Right(style.Dim, "1234 ms", 3).String()
+	if got, want := strings.TrimRight(ansi.Strip(row), " "), "a long name...  regressed    0.26  1234 ms"; got != want {
+		t.Errorf("the row is %q, want %q", got, want)
+	}
+}
