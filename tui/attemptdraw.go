@@ -38,20 +38,20 @@ func (p *attemptsPane) row(r attemptRow, selected bool) string {
 	row := p.st().Row(p.w, p.ground(selected))
 	next, role := nextWord(r.run)
 	mark := map[style.Role]string{style.Good: g.Pass, style.Bad: g.Fail, style.Warn: g.Alert, style.Info: g.Busy, style.Dim: g.Neutral}[role]
-	indent := " "
+	under := "  " // a repair lies under its run; the columns are the same
 	if r.depth > 0 {
-		indent = "  " + g.Again + " "
+		under = g.Again + " "
 	}
 	verdict, class := g.Neutral, ""
 	if pr := r.run.Proof; pr != nil {
 		verdict = strings.ToLower(strings.ReplaceAll(pr.Verdict, "_", " "))
 		class = string(pr.Class)
 	}
-	row.Put(role, indent+mark+" ").Cell(style.Strong, runTag(r.run.ID), 13)
+	row.Put(role, " "+mark+" ").Cell(style.Dim, under, 2).Cell(style.Strong, runTag(r.run.ID), 13)
 	if p.w >= 100 {
 		row.Cell(style.Dim, clock(r.run.Created), 9)
 	}
-	row.Cell(role, next, 10).Cell(style.Text, verdict, 11).Cell(style.Dim, strings.ReplaceAll(class, "_", " "), 12)
+	row.Cell(role, next, 10).Cell(style.Text, verdict, 11).Cell(style.Dim, classWord(class), 15)
 	if p.w >= 100 {
 		files := 0
 		if r.run.Patch != nil {
@@ -64,6 +64,11 @@ func (p *attemptsPane) row(r attemptRow, selected bool) string {
 		what = strings.Join(r.run.Command, " ")
 	}
 	return row.Put(style.Text, p.st().Clean(what)).String()
+}
+
+// classWord is the class of a failed proof in at most 14 cells.
+func classWord(class string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(class, "_", " "), "patch ")
 }
 
 // layout makes the body anew; layoutKept only tells that it was scrolled.
@@ -141,7 +146,7 @@ func (p *attemptsPane) loopRows() []string {
 				mark, role = g.Pass, style.Good
 			}
 			r := p.line().Space(1).Put(role, mark+" ").Cell(style.Dim, "attempt "+itoa(a.Attempt), 11).Cell(style.Strong, runTag(a.RunID), 14)
-			r.Cell(role, strings.ToLower(strings.ReplaceAll(a.Verdict, "_", " ")), 11).Cell(style.Text, strings.ReplaceAll(string(a.Class), "_", " "), 15).Right(style.Dim, elapsedMillis(a.Millis), 7)
+			r.Cell(role, strings.ToLower(strings.ReplaceAll(a.Verdict, "_", " ")), 11).Cell(style.Text, classWord(string(a.Class)), 15).Right(style.Dim, elapsedMillis(a.Millis), 7)
 			rows = append(rows, r.Put(style.Dim, "  "+p.st().Clean(strings.Join(a.Failed, " "))).String())
 		}
 	} else if why := waitsForPerson(d.run, nil); why != "" {

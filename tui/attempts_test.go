@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
 	"vise/engine/event"
@@ -224,5 +225,43 @@ func TestPatchHold(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		stop()
+	}
+}
+
+// A repair lies under the run that it repairs, and its columns are under those of
+// the run: nothing moves aside.
+func TestRepairsLieUnderTheirRun(t *testing.T) {
+	d := newDesk(t, false)
+	first := run.Run{ID: "20270114T091500Z-5c0ffee5c0de", Task: "round up", Command: []string{"claude", "-p", "round up"}, Created: noon, Status: run.Passed, Exit: "exit status 0", Sandbox: "sandbox fs+net",
+		Proof: &run.Proof{Verdict: run.NotProven, Class: risk.Untrusted, Sandbox: "nothing was run", Reasons: []string{"the patch touches go.mod"}}, Route: &risk.Routed{Kind: risk.Human, Code: "plan_untrusted"}}
+	again := first
+	again.ID, again.RepairOf, again.Attempt, again.Created = "20270114T091800Z-0ddba11c0de5", first.ID, 1, noon.Add(3*time.Minute)
+	again.Proof, again.Route = &run.Proof{Verdict: run.Proven, Sandbox: "sandbox fs+net"}, &risk.Routed{Kind: risk.Auto, Code: "normal"}
+	l := run.Loop{RunID: first.ID, MaxAttempts: 2, MaxRuntime: time.Minute, State: run.StateDone, Status: run.Repaired, Repaired: again.ID, Runs: []string{first.ID, again.ID}}
+	if err := d.store.Update(t.Context(), func(tx *store.Tx) error {
+		return errors.Join(tx.PutPatchRun(first), tx.PutPatchRun(again), tx.PutPatchLoop(l), tx.Emit(event.Event{Type: event.PatchFinished, RunID: first.ID}))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	d.size(PaneAttempts, 100, 30)
+	d.pump()
+	d.goldens("attempts-repair", PaneAttempts)
+	for _, w := range []int{80, 100, 200} {
+		d.size(PaneAttempts, w, 30)
+		d.pump()
+		rows := d.panes[PaneAttempts].Rows()
+		upper, lower := ansi.Strip(rows[0]), ansi.Strip(rows[1])
+		at := func(row, part string) int {
+			before, _, found := strings.Cut(row, part)
+			if !found {
+				t.Fatalf("%d wide, %q is not in %q", w, part, row)
+			}
+			return ansi.StringWidth(before)
+		}
+		for _, c := range [][2]string{{"5c0ffee5c0de", "0ddba11c0de5"}, {"not proven", "proven"}, {"round up", "round up"}} {
+			if a, b := at(upper, c[0]), at(lower, c[1]); a != b {
+				t.Errorf("%d wide, %q begins at %d and %q below it at %d", w, c[0], a, c[1], b)
+			}
+		}
 	}
 }

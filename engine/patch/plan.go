@@ -47,8 +47,8 @@ func plan(p policy.Policy, base *tree.Tree, m run.Manifest) planned {
 	if out.Source != "policy" {
 		for _, e := range m.Entries {
 			kind, is := risk.Protected(e.Path)
-			if is && slices.Contains([]risk.Kind{risk.Dependencies, risk.Build, risk.VerifierConf, risk.CI}, kind) {
-				out.Why = "the patch touches " + e.Path + ", on which the detected commands depend"
+			if is && slices.Contains([]risk.Kind{risk.Dependencies, risk.Build, risk.VerifierConf}, kind) {
+				out.Why = "the patch touches " + e.Path + ", on which the detected commands may depend; name the commands in proof.tests of the policy"
 				return out
 			}
 		}
