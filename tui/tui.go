@@ -94,8 +94,13 @@ var ErrNoTerminal = errors.New("no terminal")
 // started on a pipe, where it would leave cursor codes.
 func IsTerminal(in io.Reader, out io.Writer) bool {
 	fi, ok := in.(*os.File)
-	fo, ok2 := out.(*os.File)
-	return ok && ok2 && term.IsTerminal(fi.Fd()) && term.IsTerminal(fo.Fd())
+	return ok && term.IsTerminal(fi.Fd()) && IsTerminalOut(out)
+}
+
+// IsTerminalOut reports whether what is written is read on a terminal.
+func IsTerminalOut(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
 }
 
 // Run opens the workbench and returns when the person quits, the context ends or

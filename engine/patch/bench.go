@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"vise/engine/event"
 	"vise/engine/guard"
 	"vise/engine/patch/drive"
+	"vise/engine/patch/gitpatch"
 	"vise/engine/patch/policy"
 	"vise/engine/patch/risk"
 	"vise/engine/patch/run"
@@ -191,6 +193,56 @@ func (b *Bench) diff(r run.Run) ([]FileDiff, error) {
 		return nil, fmt.Errorf("diff of %s: %w", r.ID, err)
 	}
 	return diffs(base, *r.Patch, b.objects(r.ID)), nil
+}
+
+// GitPatch is the patch of a run in the format of git.
+type GitPatch struct {
+	Parts []gitpatch.Part
+	// Lost are paths of whose permission bits git keeps one only.
+	Lost    []string
+	sources gitpatch.Sources
+}
+
+// Encode writes all of it, for `git apply` in the project's folder.
+func (g GitPatch) Encode(w io.Writer) error { return gitpatch.Write(w, g.Parts, g.sources) }
+
+// Git returns the patch of a run in the format of git. What could not be captured
+// is not in it (see the run's Unseen).
+func (b *Bench) Git(id string) (GitPatch, error) {
+	fail := func(err error) (GitPatch, error) { return GitPatch{}, fmt.Errorf("patch of %s: %w", id, err) }
+	r, err := b.Run(id)
+	if err != nil {
+		return GitPatch{}, err
+	}
+	if r.Patch == nil {
+		return fail(fmt.Errorf("it has none: %s %s", r.Status, r.Error))
+	}
+	base, err := tree.Open(b.bases(), r.BaseDigest)
+	if err != nil {
+		return fail(err)
+	}
+	g := GitPatch{sources: gitpatch.Sources{Before: base.Originals, After: tree.Objects(b.objects(r.ID))}}
+	if g.Parts, g.Lost, err = gitpatch.Parts(r.Patch.Entries, g.sources, b.below()); err != nil {
+		return fail(err)
+	}
+	return g, nil
+}
+
+// below is the project's folder seen from the top of the git work tree it lies in;
+// "" when it is that top, or lies in none.
+func (b *Bench) below() string {
+	for dir := b.o.Root; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			rel, err := filepath.Rel(dir, b.o.Root)
+			if err != nil || rel == "." {
+				return ""
+			}
+			return filepath.ToSlash(rel)
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
 }
 
 // writeJSON writes a private JSON file at once.
