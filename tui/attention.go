@@ -71,7 +71,7 @@ func (p *attentionPane) Apply(ctx *Context, c Change) tea.Cmd {
 
 func (p *attentionPane) ask(ctx *Context) tea.Cmd {
 	now := Context{Held: ctx.Held, Running: ctx.Running}
-	return p.q.ask(ctx, func(tx *store.Tx) ([]AttentionItem, error) { return waiting(tx, now.Repairs) })
+	return p.q.ask(ctx, func(tx *store.Tx) ([]AttentionItem, error) { return Waiting(tx, now.Repairs) })
 }
 
 // Take implements Pane.
@@ -286,7 +286,7 @@ func (p *attentionPane) Copy() string {
 }
 
 // Headless implements Pane.
-func (p *attentionPane) Headless() string { return "vise notices ls --pending" }
+func (p *attentionPane) Headless() string { return "vise attention" }
 
 // JSON implements Pane.
 func (p *attentionPane) JSON() any { return p.items }

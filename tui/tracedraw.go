@@ -57,7 +57,7 @@ func (p *tracePane) Headless() string {
 	if p.session == "" {
 		return ""
 	}
-	return "vise sessions export " + shellWord(p.session)
+	return "vise sessions show " + shellWord(p.session) + " --full"
 }
 
 // JSON implements Pane: the spans on the screen.

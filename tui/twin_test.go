@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
 
 	"vise/engine/event"
 	"vise/engine/evidence"
@@ -24,6 +25,10 @@ func TestRowsAreTheirJSON(t *testing.T) {
 	id := b.app.panes[PaneRules].(*rulesPane).list.Key()
 	b.gateOpen()
 	if _, err := b.harness.Validate(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	// A candidate waits for evidence: Attention has a row.
+	if _, err := b.harness.EditRule(t.Context(), id, "Pass a reason code with every refund that is issued.", ""); err != nil {
 		t.Fatal(err)
 	}
 	b.app.ctx.Scope.Rule = id
@@ -112,7 +117,15 @@ func TestRowsAreTheirJSON(t *testing.T) {
 			return []string{string(v.Outcome)[:7]}
 		},
 		PaneAttention: func(t *testing.T, p Pane) (want []string) {
-			for _, x := range p.JSON().([]AttentionItem) {
+			list := p.JSON().([]AttentionItem)
+			b.view(func(tx *store.Tx) error { // what vise attention prints
+				stored, err := Waiting(tx, b.app.ctx.Repairs)
+				if d := cmp.Diff(stored, list); d != "" {
+					t.Errorf("the items are not the store's (-store +pane):\n%s", d)
+				}
+				return err
+			})
+			for _, x := range list {
 				want = append(want, strings.Fields(x.Text)[0])
 			}
 			return want

@@ -13,9 +13,9 @@ import (
 	"vise/store"
 )
 
-// waiting reads everything stored that waits for a person; running tells which
+// Waiting reads everything stored that waits for a person; running tells which
 // episodes do not because they are being repaired.
-func waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionItem, err error) {
+func Waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionItem, err error) {
 	var paused struct {
 		NoticeID string `json:"notice_id"`
 		At       string `json:"at"`

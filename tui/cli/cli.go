@@ -31,6 +31,7 @@ type app struct {
 	project  string
 	config   string
 	json     bool
+	plain    bool
 	noColor  bool
 	linear   bool
 	logLevel string
@@ -113,6 +114,7 @@ func (a *app) root() *cobra.Command {
 	f.StringVar(&a.project, "project", "", "project folder (default: nearest vise.toml upward)")
 	f.StringVar(&a.config, "config", "", "configuration file instead of the project's vise.toml")
 	f.BoolVar(&a.json, "json", false, "JSON on standard output: one object a line")
+	f.BoolVar(&a.plain, "plain", false, "text without signs and aligned columns: a tab between two columns")
 	f.BoolVar(&a.noColor, "no-color", false, "no colours")
 	f.BoolVar(&a.linear, "linear", false, "the workbench as plain lines, for screen readers and pipes")
 	f.StringVar(&a.logLevel, "log-level", "warn", "debug, info, warn or error, on standard error")
@@ -123,7 +125,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitErr{exitUsage, err} })
 	root.AddCommand(
 		a.initCmd(), a.doctorCmd(), a.demoCmd(), a.importCmd(), a.sessionsCmd(), a.replayCmd(),
-		a.patchCmd(), a.repairCmd(), a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.calibrateCmd(), a.noiseCmd(), a.regressCmd(), a.journalCmd(),
+		a.patchCmd(), a.repairCmd(), a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.calibrateCmd(), a.noiseCmd(), a.regressCmd(), a.journalCmd(), a.attentionCmd(),
 		a.mcpCmd(), a.storeCmd(), a.keysCmd(), a.themesCmd(), a.openCmd(), a.logsCmd(), a.versionCmd(), a.sampleAgentCmd(),
 	)
 	argsAreUsage(root)
@@ -160,7 +162,10 @@ func argsAreUsage(c *cobra.Command) {
 
 // prepare checks the global flags.
 func (a *app) prepare() error {
-	a.out.json = a.json
+	a.out.json, a.out.plain = a.json, a.plain
+	if a.json && a.plain {
+		return usagef("--json and --plain exclude each other: choose one form")
+	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
 		return usagef("--log-level %q: use debug, info, warn or error", a.logLevel)

@@ -24,6 +24,8 @@ type output struct {
 	mu   sync.Mutex
 	w    io.Writer
 	json bool
+	// plain: columns have tabs between them and nothing is aligned (plain.go).
+	plain bool
 	// clock is the layout of times in text: the time of day while a command runs,
 	// with the date where the past is told.
 	clock string
@@ -99,6 +101,14 @@ func (o *output) printf(format string, a ...any) {
 	if o.json {
 		return
 	}
+	if o.plain {
+		for i := range a {
+			if s, ok := a[i].(string); ok {
+				a[i] = plainCell(s)
+			}
+		}
+		format = plainFormat(format)
+	}
 	_ = o.write(fmt.Appendf(nil, format+"\n", a...))
 }
 
@@ -116,6 +126,9 @@ func block(s string) string { return guard.Visible(s) }
 
 // table writes rows under a header; cells are already safe.
 func (o *output) table(header []string, rows [][]string) error {
+	if o.plain {
+		return o.plainTable(header, rows)
+	}
 	var b bytes.Buffer
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(header, "\t"))
@@ -142,6 +155,9 @@ func (o *output) event(e event.Event) error {
 	if o.json {
 		return o.object("vise.event/1", e)
 	}
+	if o.plain {
+		return o.write([]byte(plainEvent(e, o.clock) + "\n"))
+	}
 	return o.write([]byte(eventLine(e, o.clock) + "\n"))
 }
 
@@ -167,6 +183,12 @@ func eventLine(e event.Event, clock string) string {
 	id("rule", e.RuleID)
 	id("case", e.CaseID)
 	id("run", e.RunID)
+	return b.String() + dataWords(e)
+}
+
+// dataWords are the data of an event by name.
+func dataWords(e event.Event) string {
+	var b strings.Builder
 	names := make([]string, 0, len(e.Data))
 	for k := range e.Data {
 		names = append(names, k)

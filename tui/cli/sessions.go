@@ -209,13 +209,13 @@ func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
 				a.out.printf("  agent    %s", text(s.Output))
 			}
 		case trace.TOOL:
-			mark := "call    "
+			mark := "call"
 			if s.Error != "" {
-				mark = "call ✗  "
+				mark = "call ✗"
 			} else if s.Pending {
-				mark = "call …  "
+				mark = "call …"
 			}
-			a.out.printf("  %s %s %s", mark, show(s.Name, 60), text(s.Input))
+			a.out.printf("  %-8s %s %s", mark, show(s.Name, 60), text(s.Input))
 			if s.Output != "" {
 				a.out.printf("           → %s", text(s.Output))
 			} else if s.Error != "" {

@@ -24,6 +24,9 @@ import (
 // needsTerminal refuses to draw where there is no terminal and names the form
 // that needs none.
 func (a *app) needsTerminal(what, headless string) error {
+	if a.plain {
+		return usagef("--plain is for commands that print; %s as plain lines is --linear", what)
+	}
 	if a.linear || tui.IsTerminal(a.in, a.out.w) {
 		return nil // lines need no screen
 	}
