@@ -13,6 +13,7 @@ var arrows = []struct {
 	to   []string
 }{
 	{"engine/event", nil},
+	{"engine/pattern", nil},
 	{"engine/trace", nil},
 	{"engine/config", leaves},
 	{"engine/guard", leaves},
@@ -52,7 +53,7 @@ var arrows = []struct {
 }
 
 var leaves = []string{"engine/event", "engine/trace", "engine/gate", "engine/notice", "engine/rule", "engine/rule/tools",
-	"engine/episode", "engine/evidence", "engine/guard", "engine/score", "engine/config",
+	"engine/episode", "engine/evidence", "engine/guard", "engine/score", "engine/config", "engine/pattern",
 	"engine/patch/policy", "engine/patch/risk", "engine/patch/run"}
 
 // impure are standard packages that a leaf must not reach for: clocks are

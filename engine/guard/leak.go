@@ -2,13 +2,14 @@ package guard
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"vise/engine/pattern"
 )
 
 // Protected is something that a rule must not quote: an agent that is told how it is
@@ -31,9 +32,9 @@ const (
 )
 
 // scoringWords make a number a threshold.
-var scoringWords = regexp.MustCompile(`(?i)\b(threshold|scores?|scored|scoring|judge[ds]?|verifier|rubrics?|evaluat(or|ion|ed)|grad(e|ed|er|ing)|task_completion|coherence|tool_correctness|argument_correctness|plan_adherence|plan_quality|step_efficiency|outcome_correct)\b`)
+var scoringWords = pattern.New(`(?i)\b(threshold|scores?|scored|scoring|judge[ds]?|verifier|rubrics?|evaluat(or|ion|ed)|grad(e|ed|er|ing)|task_completion|coherence|tool_correctness|argument_correctness|plan_adherence|plan_quality|step_efficiency|outcome_correct)\b`)
 
-var numbers = regexp.MustCompile(`(\d+(?:\.\d+)?|\.\d+)\s*(%|percent\b)?`)
+var numbers = pattern.New(`(\d+(?:\.\d+)?|\.\d+)\s*(%|percent\b)?`)
 
 // Leak returns the first fragment of a text that quotes something protected, and
 // what it quotes. Spelling, case, punctuation and line breaks do not matter.

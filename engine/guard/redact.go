@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"strings"
+	"vise/engine/pattern"
 )
 
 // RedactOptions says what a Redactor looks for.
@@ -32,7 +32,7 @@ type RedactOptions struct {
 // Redactor is pure, idempotent and safe for concurrent use.
 type Redactor struct {
 	keys, values bool
-	extra        []*regexp.Regexp
+	extra        []*pattern.Pattern
 	salt         []byte
 	tally        map[string]int // of what was masked, by class; nil = not counted
 }
@@ -57,7 +57,7 @@ func NewRedactor(o RedactOptions) (*Redactor, error) {
 		r.salt = []byte("vise/redact/1")
 	}
 	for _, e := range o.Extra {
-		re, err := regexp.Compile(e)
+		re, err := pattern.Compile(e)
 		if err != nil {
 			return nil, fmt.Errorf("redact: extra expression %q: %w; write it in RE2 syntax", e, err)
 		}
@@ -152,7 +152,7 @@ func (r *Redactor) shape(p *shape, s string) (string, int) {
 }
 
 // replace masks the first group of every match, or the match when it has none.
-func (r *Redactor) replace(re *regexp.Regexp, s string, ok func(string) bool) (string, int) {
+func (r *Redactor) replace(re *pattern.Pattern, s string, ok func(string) bool) (string, int) {
 	var b strings.Builder
 	n, last := 0, 0
 	for _, m := range re.FindAllStringSubmatchIndex(s, -1) {
@@ -176,7 +176,7 @@ func (r *Redactor) replace(re *regexp.Regexp, s string, ok func(string) bool) (s
 
 const placeholderHead = "[redacted:"
 
-var placeholder = regexp.MustCompile(`\[redacted:[a-z-]{1,20}:[0-9a-f]{6}\]`)
+var placeholder = pattern.New(`\[redacted:[a-z-]{1,20}:[0-9a-f]{6}\]`)
 
 // mask returns the placeholder of a secret. Class and hash depend on the secret
 // alone, not on the rule that found it.

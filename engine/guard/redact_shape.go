@@ -1,57 +1,58 @@
 package guard
 
 import (
-	"regexp"
 	"strings"
+
+	"vise/engine/pattern"
 )
 
 // shape is one kind of credential that can be told by its text alone.
 type shape struct {
 	class    string
 	literals []string // one of them is in every text that matches: the cheap test that comes first
-	re       *regexp.Regexp
+	re       *pattern.Pattern
 	ok       func(string) bool // further test of the masked part; nil = none
 }
 
 // The published token formats of the providers and forges that agents meet. A
 // boundary in front keeps words such as "task-..." and "disk-..." whole.
 var shapes = []shape{
-	{"api-key", []string{"sk-"}, regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{16,}`), hasDigit},
-	{"api-key", []string{"k_live_", "k_test_"}, regexp.MustCompile(`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`), nil},
-	{"api-key", []string{"AIza"}, regexp.MustCompile(`\bAIza[0-9A-Za-z_-]{35}`), nil},
-	{"api-key", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{20,}`), hasDigit},
-	{"api-key", []string{"hf_"}, regexp.MustCompile(`\bhf_[A-Za-z0-9]{34}\b`), nil}, // of full length: letters alone are enough
-	{"api-key", []string{"SK"}, regexp.MustCompile(`\bSK[0-9a-f]{32}\b`), nil},      // Twilio
-	{"api-key", []string{"gsk_"}, regexp.MustCompile(`\bgsk_[A-Za-z0-9]{20,}`), hasDigit},
-	{"api-key", []string{"SG."}, regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), nil},
-	{"aws-key", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), nil},
-	{"github-token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{20,}`), nil},
-	{"github-token", []string{"github_pat_"}, regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{20,}`), nil},
-	{"gitlab-token", []string{"glpat-"}, regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{16,}`), nil},
-	{"api-key", []string{"xai-"}, regexp.MustCompile(`\bxai-[A-Za-z0-9]{20,}`), hasDigit},
-	{"api-key", []string{"pplx-", "csk-", "nvapi-"}, regexp.MustCompile(`\b(?:pplx|csk|nvapi)-[A-Za-z0-9_-]{20,}`), hasDigit},
-	{"api-key", []string{"r8_", "lsv2_", "sbp_", "dop_v1_", "lin_api_", "figd_", "shpat_", "whsec_"}, regexp.MustCompile(`\b(?:r8|lsv2_pt|lsv2_sk|sbp|dop_v1|lin_api|figd|shpat|whsec)_[A-Za-z0-9_-]{20,}`), hasDigit},
-	{"api-key", []string{"dapi"}, regexp.MustCompile(`\bdapi[0-9a-f]{32}\b`), nil},
-	{"api-key", []string{"pypi-AgE"}, regexp.MustCompile(`\bpypi-AgE[A-Za-z0-9_-]{40,}`), nil},
-	{"oauth-token", []string{"ya29.", "GOCSPX-"}, regexp.MustCompile(`\b(?:ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})`), nil},
-	{"vault-token", []string{"hvs."}, regexp.MustCompile(`\bhvs\.[A-Za-z0-9_-]{20,}`), nil},
-	{"bot-token", []string{":AA"}, regexp.MustCompile(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b`), nil},
-	{"webhook", []string{"hooks.slack.com/services/"}, regexp.MustCompile(`hooks\.slack\.com/services/([A-Za-z0-9/]{20,})`), nil},
-	{"age-key", []string{"AGE-SECRET-KEY-1"}, regexp.MustCompile(`\bAGE-SECRET-KEY-1[A-Z0-9]{50,}`), nil},
-	{"npm-token", []string{"npm_"}, regexp.MustCompile(`\bnpm_[A-Za-z0-9]{30,}`), nil},
-	{"slack-token", []string{"xox"}, regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), hasDigit},
-	{"jwt", []string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), nil},
-	{"secret", []string{"earer", "EARER"}, regexp.MustCompile(`(?i)\bbearer[ \t]+([A-Za-z0-9._~+/-]{12,}=*)`), hasDigit},
+	{"api-key", []string{"sk-"}, pattern.New(`\bsk-[A-Za-z0-9_-]{16,}`), hasDigit},
+	{"api-key", []string{"k_live_", "k_test_"}, pattern.New(`\b[rs]k_(?:live|test)_[A-Za-z0-9]{16,}`), nil},
+	{"api-key", []string{"AIza"}, pattern.New(`\bAIza[0-9A-Za-z_-]{35}`), nil},
+	{"api-key", []string{"hf_"}, pattern.New(`\bhf_[A-Za-z0-9]{20,}`), hasDigit},
+	{"api-key", []string{"hf_"}, pattern.New(`\bhf_[A-Za-z0-9]{34}\b`), nil}, // of full length: letters alone are enough
+	{"api-key", []string{"SK"}, pattern.New(`\bSK[0-9a-f]{32}\b`), nil},      // Twilio
+	{"api-key", []string{"gsk_"}, pattern.New(`\bgsk_[A-Za-z0-9]{20,}`), hasDigit},
+	{"api-key", []string{"SG."}, pattern.New(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`), nil},
+	{"aws-key", []string{"AKIA", "ASIA"}, pattern.New(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), nil},
+	{"github-token", []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, pattern.New(`\bgh[pousr]_[A-Za-z0-9]{20,}`), nil},
+	{"github-token", []string{"github_pat_"}, pattern.New(`\bgithub_pat_[A-Za-z0-9_]{20,}`), nil},
+	{"gitlab-token", []string{"glpat-"}, pattern.New(`\bglpat-[A-Za-z0-9_-]{16,}`), nil},
+	{"api-key", []string{"xai-"}, pattern.New(`\bxai-[A-Za-z0-9]{20,}`), hasDigit},
+	{"api-key", []string{"pplx-", "csk-", "nvapi-"}, pattern.New(`\b(?:pplx|csk|nvapi)-[A-Za-z0-9_-]{20,}`), hasDigit},
+	{"api-key", []string{"r8_", "lsv2_", "sbp_", "dop_v1_", "lin_api_", "figd_", "shpat_", "whsec_"}, pattern.New(`\b(?:r8|lsv2_pt|lsv2_sk|sbp|dop_v1|lin_api|figd|shpat|whsec)_[A-Za-z0-9_-]{20,}`), hasDigit},
+	{"api-key", []string{"dapi"}, pattern.New(`\bdapi[0-9a-f]{32}\b`), nil},
+	{"api-key", []string{"pypi-AgE"}, pattern.New(`\bpypi-AgE[A-Za-z0-9_-]{40,}`), nil},
+	{"oauth-token", []string{"ya29.", "GOCSPX-"}, pattern.New(`\b(?:ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})`), nil},
+	{"vault-token", []string{"hvs."}, pattern.New(`\bhvs\.[A-Za-z0-9_-]{20,}`), nil},
+	{"bot-token", []string{":AA"}, pattern.New(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b`), nil},
+	{"webhook", []string{"hooks.slack.com/services/"}, pattern.New(`hooks\.slack\.com/services/([A-Za-z0-9/]{20,})`), nil},
+	{"age-key", []string{"AGE-SECRET-KEY-1"}, pattern.New(`\bAGE-SECRET-KEY-1[A-Z0-9]{50,}`), nil},
+	{"npm-token", []string{"npm_"}, pattern.New(`\bnpm_[A-Za-z0-9]{30,}`), nil},
+	{"slack-token", []string{"xox"}, pattern.New(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), hasDigit},
+	{"jwt", []string{"eyJ"}, pattern.New(`\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), nil},
+	{"secret", []string{"earer", "EARER"}, pattern.New(`(?i)\bbearer[ \t]+([A-Za-z0-9._~+/-]{12,}=*)`), hasDigit},
 	// Signed addresses: shared access signatures of Azure, presigned requests of AWS.
-	{"secret", []string{"sig=", "Signature="}, regexp.MustCompile(`[?&](?:sig|X-Amz-Signature)=([A-Za-z0-9%/+=_-]{20,})`), hasDigit},
+	{"secret", []string{"sig=", "Signature="}, pattern.New(`[?&](?:sig|X-Amz-Signature)=([A-Za-z0-9%/+=_-]{20,})`), hasDigit},
 	// The passwords of connection strings, of .netrc and of command lines, where no = or : tells them.
-	{"secret", []string{"Pwd=", "PWD=", "pwd="}, regexp.MustCompile(`(?i);[ \t]*pwd=([^;\s"'\\]{3,})`), notVariable},
-	{"secret", []string{"machine "}, regexp.MustCompile(`\bmachine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(\S{3,})`), notVariable},
-	{"secret", []string{"--"}, regexp.MustCompile(`--[a-z-]{0,30}(?:password|passwd|token|secret|api-?key)[ \t]+["']?([^\s"'\\$<{(\[-][^\s"'\\]{5,})`), hasDigit},
-	{"secret", []string{"mysql", "mariadb"}, regexp.MustCompile(`\b(?:mysql|mariadb)[a-z-]{0,20}[ \t](?:[^\n|;&]{0,500}?[ \t])?-p["']?([^\s"'\\]{3,})`), notPort},
+	{"secret", []string{"Pwd=", "PWD=", "pwd="}, pattern.New(`(?i);[ \t]*pwd=([^;\s"'\\]{3,})`), notVariable},
+	{"secret", []string{"machine "}, pattern.New(`\bmachine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(\S{3,})`), notVariable},
+	{"secret", []string{"--"}, pattern.New(`--[a-z-]{0,30}(?:password|passwd|token|secret|api-?key)[ \t]+["']?([^\s"'\\$<{(\[-][^\s"'\\]{5,})`), hasDigit},
+	{"secret", []string{"mysql", "mariadb"}, pattern.New(`\b(?:mysql|mariadb)[a-z-]{0,20}[ \t](?:[^\n|;&]{0,500}?[ \t])?-p["']?([^\s"'\\]{3,})`), notPort},
 	// The secret half of an AWS key has no shape of its own but its 40 characters of base64.
-	{"secret", []string{"aws", "AWS", "Aws"}, regexp.MustCompile(`(?i)\baws[a-z_-]{0,30}["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)`), mixed},
-	{"secret", []string{"curl "}, regexp.MustCompile(`\bcurl [^\n|;&]{0,500}?(?:-u|--user)[ =]?["']?[^\s:"'\\]{1,100}:([^\s"'\\]{3,})`), notVariable},
+	{"secret", []string{"aws", "AWS", "Aws"}, pattern.New(`(?i)\baws[a-z_-]{0,30}["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)`), mixed},
+	{"secret", []string{"curl "}, pattern.New(`\bcurl [^\n|;&]{0,500}?(?:-u|--user)[ =]?["']?[^\s:"'\\]{1,100}:([^\s"'\\]{3,})`), notVariable},
 }
 
 // addressPasswords masks the passwords in addresses: scheme://name:password@host. It
@@ -121,8 +122,8 @@ func notPort(s string) bool { return notVariable(s) && strings.Trim(s, "01234567
 func notVariable(s string) bool { return s != "" && !strings.ContainsAny(s[:1], "${<%*[(") }
 
 var (
-	keyHead = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`)
-	keyTail = regexp.MustCompile(`-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`)
+	keyHead = pattern.New(`-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`)
+	keyTail = pattern.New(`-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----`)
 )
 
 // maxKeyBlock is the longest private key block looked for, in bytes; a

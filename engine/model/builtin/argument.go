@@ -1,9 +1,10 @@
 package builtin
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"vise/engine/pattern"
 )
 
 // name matches an argument's name, quoted or not; dots and brackets lead into nested ones.
@@ -51,14 +52,14 @@ var (
 		`([a-z][\w\-]*(?:\s+[\w\-]+){0,2})\s+(?:not found|does not exist|is invalid|is required|not valid|mismatch)`,
 	)
 	// aboutArguments says that an error is about an argument although it may name none.
-	aboutArguments = regexp.MustCompile(`(?i)\b(?:invalid|missing|unexpected|required|unrecogni[sz]ed|malformed|wrong|unknown|unsupported)\b.{0,40}\b(?:arg(?:ument)?s?|param(?:eter)?s?|field|value|key|option|type|format|json|property|input)\b` +
+	aboutArguments = pattern.New(`(?i)\b(?:invalid|missing|unexpected|required|unrecogni[sz]ed|malformed|wrong|unknown|unsupported)\b.{0,40}\b(?:arg(?:ument)?s?|param(?:eter)?s?|field|value|key|option|type|format|json|property|input)\b` +
 		`|unexpected keyword|positional argument|validation ?error|schema|\btype ?error\b|\bvalue ?error\b|\bmust (?:be|match|have)\b|\bshould be\b|\bexpected .{1,30} (?:but )?(?:got|received)`)
 )
 
-func compile(patterns ...string) []*regexp.Regexp {
-	out := make([]*regexp.Regexp, len(patterns))
+func compile(patterns ...string) []*pattern.Pattern {
+	out := make([]*pattern.Pattern, len(patterns))
 	for i, p := range patterns {
-		out[i] = regexp.MustCompile("(?i)" + p)
+		out[i] = pattern.New("(?i)" + p)
 	}
 	return out
 }
@@ -112,7 +113,7 @@ func blamed(text string, keys []string) (class, string) {
 	return "", ""
 }
 
-var emptyWording = regexp.MustCompile(`(?i)\bmissing\b|\bfield required\b`)
+var emptyWording = pattern.New(`(?i)\bmissing\b|\bfield required\b`)
 
 // argumentName accepts what looks like an argument's name: one that was given, or
 // a word that is not ordinary prose.

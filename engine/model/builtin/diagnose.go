@@ -2,9 +2,10 @@ package builtin
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+
+	"vise/engine/pattern"
 )
 
 // class is a failure the heuristic recognises.
@@ -96,16 +97,16 @@ func (s span) keys() []string {
 }
 
 var (
-	failed = regexp.MustCompile(`(?i)^\W*(?:(?:unexpected|internal|runtime|tool|api|http|input|validation|invalid|unknown|usage)\s?)*\w*(?:error|exception)\b` +
+	failed = pattern.New(`(?i)^\W*(?:(?:unexpected|internal|runtime|tool|api|http|input|validation|invalid|unknown|usage)\s?)*\w*(?:error|exception)\b` +
 		`|^\W*(?:traceback|fatal|failed|failure|invalid|missing|permission denied|command not found|timed? ?out|unknown|unsupported|rejected|refused|denied)\b` +
 		`|^\W*<tool_use_error>`)
-	failedJSON = regexp.MustCompile(`(?i)^\s*[{\[].*"(?:error|errors|exception|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*[{"]|true)` +
+	failedJSON = pattern.New(`(?i)^\s*[{\[].*"(?:error|errors|exception|error_message)"\s*:\s*(?:"[^"]|\{\s*"|\[\s*[{"]|true)` +
 		`|^\s*\{.*"(?:success|succeeded|ok)"\s*:\s*false|^\s*\{.*"status"\s*:\s*"(?:error|failed|failure)"`)
-	unknownName = regexp.MustCompile(`(?i)\b(?:unknown|unsupported|unrecogni[sz]ed|invalid|no such|undefined)\s+(?:tool|function|action|command name|method)s?\b` +
+	unknownName = pattern.New(`(?i)\b(?:unknown|unsupported|unrecogni[sz]ed|invalid|no such|undefined)\s+(?:tool|function|action|command name|method)s?\b` +
 		`|\b(?:tool|function)\s+\W?[\w.\-]{1,80}\W?\s+(?:is\s+)?(?:not found|does not exist|is unknown|not available|not recognized|is not a)` +
 		`|\bno (?:tool|function) (?:named|called)\b|\bnot a (?:known|valid) (?:tool|function)\b`)
-	givingUp = regexp.MustCompile(`(?i)\b(?:un(?:able|fortunately unable) to|could(?:n['’]t| not)|can(?:['’]t|not)|was(?:n['’]t| not) able to|insufficient information|give up|giving up|nothing (?:more|else) I can do|failed to)\b`)
-	admitted = regexp.MustCompile(`(?i)\b(?:error|fail(?:ed|ure|s)?|unable|could(?:n['’]t| not)|can(?:['’]t|not)|problem|issue|sorry|apologi[sz]e|unfortunately|did(?:n['’]t| not)|invalid|missing|rejected|not (?:found|available|possible|allowed))\b`)
+	givingUp = pattern.New(`(?i)\b(?:un(?:able|fortunately unable) to|could(?:n['’]t| not)|can(?:['’]t|not)|was(?:n['’]t| not) able to|insufficient information|give up|giving up|nothing (?:more|else) I can do|failed to)\b`)
+	admitted = pattern.New(`(?i)\b(?:error|fail(?:ed|ure|s)?|unable|could(?:n['’]t| not)|can(?:['’]t|not)|problem|issue|sorry|apologi[sz]e|unfortunately|did(?:n['’]t| not)|invalid|missing|rejected|not (?:found|available|possible|allowed))\b`)
 )
 
 // diagnose looks for one failure in the result of a trace inspection, the most

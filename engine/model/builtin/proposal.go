@@ -2,9 +2,10 @@ package builtin
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"vise/engine/pattern"
 )
 
 // metrics lists, per class, the metrics it is about, the closest first.
@@ -116,7 +117,7 @@ func (f finding) tags(vague bool) []string {
 	return out
 }
 
-var prefix = regexp.MustCompile(`^mcp__[^_]+(?:_[^_]+)*__`)
+var prefix = pattern.New(`^mcp__[^_]+(?:_[^_]+)*__`)
 
 // scopeOf names the place of a rule about a tool: the tool, without the prefix
 // of the server it came through.

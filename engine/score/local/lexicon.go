@@ -1,16 +1,17 @@
 package local
 
 import (
-	"regexp"
 	"strings"
+
+	"vise/engine/pattern"
 )
 
 // lex compiles a pattern for folded text: lower case, one byte per rune, so no
 // (?i). White space and the curly apostrophe are the bytes fold makes of them.
-func lex(pattern string) *regexp.Regexp {
-	pattern = strings.ReplaceAll(pattern, `\S`, `[^\t-\r\x1c-\x1f ]`)
-	pattern = strings.ReplaceAll(pattern, `\s`, `[\t-\r\x1c-\x1f ]`)
-	return regexp.MustCompile(strings.ReplaceAll(pattern, `’`, `\x02`))
+func lex(expr string) *pattern.Pattern {
+	expr = strings.ReplaceAll(expr, `\S`, `[^\t-\r\x1c-\x1f ]`)
+	expr = strings.ReplaceAll(expr, `\s`, `[\t-\r\x1c-\x1f ]`)
+	return pattern.New(strings.ReplaceAll(expr, `’`, `\x02`))
 }
 
 // Names of tools.
