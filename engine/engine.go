@@ -315,35 +315,6 @@ func (h *Harness) withHints(s trace.Session) trace.Session {
 // Publish puts an ephemeral event on the bus.
 func (h *Harness) Publish(e event.Event) { h.bus.Publish(e) }
 
-// RemoveSession removes a session with its turns and scores. Cases and rules
-// made from it stay: they are evidence of their own.
-func (h *Harness) RemoveSession(ctx context.Context, id string) error {
-	var found bool
-	if err := h.store.View(func(tx *store.Tx) (err error) {
-		_, found, err = tx.Session(id)
-		return err
-	}); err != nil {
-		return fmt.Errorf("remove session %s: %w", id, err)
-	}
-	if !found {
-		return fmt.Errorf("remove session: no session %q", id)
-	}
-	return h.removeSession(ctx, id, "")
-}
-
-func (h *Harness) removeSession(ctx context.Context, id, reason string) error {
-	if err := h.store.DeleteSession(ctx, id, reason); err != nil {
-		return fmt.Errorf("remove session %s: %w", id, err)
-	}
-	if err := h.store.Update(ctx, func(tx *store.Tx) error {
-		return errors.Join(tx.DeleteState(stateName(id)), tx.DeleteState(seenName(id)))
-	}); err != nil {
-		return fmt.Errorf("remove session %s: %w", id, err)
-	}
-	h.forget(id)
-	return nil
-}
-
 // LiveTurn marks that the agent is at work for the developer until the returned
 // function is called. Validation rounds wait for it, and it waits for them.
 func (h *Harness) LiveTurn() (done func()) {

@@ -47,8 +47,16 @@ func (im *Importer) Begin(s trace.Session) error {
 	if err := im.h.store.View(func(tx *store.Tx) error {
 		for {
 			old, ok, err := tx.Session(s.ID)
-			if err != nil || !ok {
+			if err != nil {
 				return err
+			}
+			if !ok {
+				// What was removed comes back with its recording.
+				gone, was, err := tx.RemovedSession(s.ID)
+				if err != nil || !was {
+					return err
+				}
+				old, old.Digest = gone.Session, ""
 			}
 			if old.Origin == trace.Recorded && filepath.Base(old.File) == filepath.Base(s.File) {
 				im.prior = old

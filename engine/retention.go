@@ -26,7 +26,8 @@ type Expired struct {
 // most limit of them (0 = all), with the transcripts of their repairs. Their blobs go
 // with the store's next GC. Sessions that a case was made from stay, and with it those
 // that a verdict rests on; so do sessions with an open notice. Rules, notices, episodes
-// and verdicts are never removed. Without a retention nothing happens.
+// and verdicts are never removed. Sessions that a person removed that long ago go for
+// good, whatever the limit. Without a retention nothing happens.
 func (h *Harness) Expire(ctx context.Context, limit int) (Expired, error) {
 	var out Expired
 	if h.cfg.Store.Retention <= 0 {
@@ -56,7 +57,7 @@ func (h *Harness) Expire(ctx context.Context, limit int) (Expired, error) {
 			steps, err := h.forgetRepairs(ctx, id)
 			out.Steps += steps
 			if err == nil {
-				err = h.removeSession(ctx, id, "retention")
+				err = h.removeSession(ctx, id, byAge)
 			}
 			if err != nil {
 				return out, fmt.Errorf("expire sessions: %w", err)
@@ -67,7 +68,9 @@ func (h *Harness) Expire(ctx context.Context, limit int) (Expired, error) {
 			break
 		}
 	}
-	return out, nil
+	gone, err := h.purge(ctx, byAge, func(r store.Removed) bool { return r.Removed.Before(before) })
+	out.Sessions += gone
+	return out, err
 }
 
 // needed are the sessions that must stay whatever their age.

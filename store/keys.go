@@ -24,6 +24,9 @@ import (
 //	O  origin, time, session              index: sessions by origin and time
 //	a  time, session                      index: sessions by when they were last stored
 //	i  session                            counts over the session's turns
+//	W  time, session                      index: pinned sessions by time
+//	I  name, session                      index: sessions that a person has named
+//	U  session                            session head that was removed and can be restored
 //	X  session                            session whose removal has begun
 //	t  session, turn u32                  turn without its spans
 //	T  trace id, session, turn            index: turn by trace
@@ -74,6 +77,9 @@ const (
 	kindOriginTime   = 'O'
 	kindSessionAge   = 'a'
 	kindCounts       = 'i'
+	kindPinned       = 'W'
+	kindNamed        = 'I'
+	kindTrash        = 'U'
 	kindRemoving     = 'X'
 	kindTurn         = 't'
 	kindTrace        = 'T'

@@ -1,12 +1,10 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"vise/engine/event"
@@ -34,12 +32,19 @@ var sessions = &table[sessionRecord]{
 		if !r.Stored.IsZero() {
 			keys = append(keys, part(at([]byte{kindSessionAge}, r.Stored), r.ID))
 		}
+		if r.Name != "" {
+			keys = append(keys, key(kindNamed, r.Name, r.ID))
+		}
+		if r.Pinned {
+			keys = append(keys, pinnedKey(r))
+		}
 		return keys
 	},
 }
 
-// PutSession stores a session head. Counts are the store's own: the sum over the
-// session's stored turns, whatever s.Counts says.
+// PutSession stores a session head. Counts, name and pin are the store's own, whatever
+// s says: the sum over the session's stored turns, and what a person gave it. A session
+// that was removed is there again.
 func (tx *Tx) PutSession(s trace.Session) error {
 	const op = "put session"
 	if err := tx.need(op, s.ID); err != nil {
@@ -50,6 +55,7 @@ func (tx *Tx) PutSession(s trace.Session) error {
 	}
 	s.Counts = trace.Counts{}
 	r := sessionRecord{Session: s, Order: s.Started, Stored: tx.s.Now()}
+	r.Name, r.Pinned = "", false
 	old, found, err := load(tx, sessions, key(kindSession, s.ID))
 	if err != nil {
 		return tx.fail(op, err)
@@ -57,6 +63,20 @@ func (tx *Tx) PutSession(s trace.Session) error {
 	var entries [][]byte
 	if found {
 		entries = sessions.index(old)
+	} else {
+		gone, was, err := load(tx, trash, key(kindTrash, s.ID))
+		if err != nil {
+			return tx.fail(op, err)
+		}
+		if was {
+			old, found = &gone.sessionRecord, true
+			if err := remove(tx, trash, key(kindTrash, s.ID)); err != nil {
+				return err
+			}
+		}
+	}
+	if found {
+		r.Name, r.Pinned = old.Name, old.Pinned
 	}
 	if r.Order.IsZero() {
 		r.Order = tx.s.Now()
@@ -110,48 +130,6 @@ func (tx *Tx) Sessions(w Window) ([]trace.Session, error) {
 	list, err := page(tx, sessions, prefix, w, key(kindSession, w.After))
 	if err != nil {
 		return nil, err
-	}
-	return tx.heads(list)
-}
-
-// ownSessions merges recorded and live sessions: the index by time holds replays too,
-// and passing over them would cost more with every validation.
-func (tx *Tx) ownSessions(w Window) ([]trace.Session, error) {
-	var cursor *sessionRecord
-	if w.After != "" {
-		r, found, err := load(tx, sessions, key(kindSession, w.After))
-		if err != nil {
-			return nil, fmt.Errorf("list sessions: %w", err)
-		}
-		if !found {
-			return nil, fmt.Errorf("list sessions after %q: %w", w.After, ErrCursor)
-		}
-		cursor = r
-	}
-	place := func(origin trace.Origin, r *sessionRecord) []byte {
-		return part(at(key(kindOriginTime, string(origin)), r.Order), r.ID)
-	}
-	var list []sessionRecord
-	for _, origin := range []trace.Origin{trace.Recorded, trace.Live} {
-		s := scan{prefix: key(kindOriginTime, string(origin)), reverse: !w.Oldest}
-		if cursor != nil {
-			s.after = place(origin, cursor)
-		}
-		some, err := collect(tx, sessions, s, w.Limit)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, some...)
-	}
-	slices.SortFunc(list, func(a, b sessionRecord) int {
-		n := bytes.Compare(place("", &a), place("", &b))
-		if !w.Oldest {
-			n = -n
-		}
-		return n
-	})
-	if w.Limit > 0 && len(list) > w.Limit {
-		list = list[:w.Limit]
 	}
 	return tx.heads(list)
 }
@@ -238,6 +216,9 @@ func (s *Store) DeleteSession(ctx context.Context, id, reason string) error {
 		}
 		found = true
 		if err := remove(tx, sessions, key(kindSession, id)); err != nil {
+			return err
+		}
+		if err := remove(tx, trash, key(kindTrash, id)); err != nil {
 			return err
 		}
 		if err := tx.set(key(kindRemoving, id), []byte(id)); err != nil {

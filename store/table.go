@@ -33,7 +33,7 @@ type anyTable interface {
 
 // tables lists every table that packs its values.
 var tables = []anyTable{
-	events, sessions, turns, spanChunks, reports, states, notices, episodes, steps,
+	events, sessions, trash, turns, spanChunks, reports, states, notices, episodes, steps,
 	rules, ruleVersions, scopeTexts, cases, verdicts, tests, pairs, controls, processes, patchRuns, patchLoops, exchanges, quarantined,
 }
 
@@ -201,8 +201,9 @@ type Window struct {
 	Oldest bool
 	// Origin restricts sessions to one origin; other lists ignore it.
 	Origin trace.Origin
-	// Own leaves out the replays of validations, of which there are many.
-	Own bool
+	// Own leaves out the replays of validations, of which there are many. With Pinned
+	// the sessions that a person has pinned come first (last with Oldest).
+	Own, Pinned bool
 }
 
 // page returns a window over the index with the prefix; the cursor's record is found by its key.

@@ -58,6 +58,9 @@ const (
 	CaseShrunk             Type = "case_shrunk"
 	WinOffered             Type = "win_offered"
 	SessionRemoved         Type = "session_removed"
+	SessionRestored        Type = "session_restored"
+	SessionRenamed         Type = "session_renamed"
+	SessionPinned          Type = "session_pinned" // Data["pinned"]: false when it was unpinned
 	NoticeResumed          Type = "notice_resumed"
 	NoticeAcknowledged     Type = "notice_acknowledged"
 	BudgetStopped          Type = "budget_stopped"
@@ -81,7 +84,7 @@ var Journal = []Type{
 	ValidationPair, ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
 	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed, ModelCallsKept,
-	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, NoticeResumed, NoticeAcknowledged, BudgetStopped,
+	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, SessionRestored, SessionRenamed, SessionPinned, NoticeResumed, NoticeAcknowledged, BudgetStopped,
 	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
 	PatchState, PatchApplied, PatchUndone, PatchRemoved,
 }

@@ -45,6 +45,10 @@ type Session struct {
 	Agent string `json:"agent,omitempty"`
 	// Title is a short human name (first words of the first input by default).
 	Title string `json:"title,omitempty"`
+	// Name is what a person calls the session, Pinned that it is kept at the top of lists.
+	// Both are the store's own: a recording that is read again changes neither.
+	Name   string `json:"name,omitempty"`
+	Pinned bool   `json:"pinned,omitempty"`
 	// System is the system prompt, if the recording holds one.
 	System string `json:"system,omitempty"`
 	// Tools lists the tools the agent had. Empty means unknown, not none.

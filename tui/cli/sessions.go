@@ -16,16 +16,20 @@ import (
 
 func (a *app) sessionsCmd() *cobra.Command {
 	c := &cobra.Command{Use: "sessions", Short: "Recorded and live sessions"}
-	c.AddCommand(a.sessionsLs(), a.sessionsDiff(), a.sessionsShow(), a.sessionsExport(), a.sessionsRm())
+	c.AddCommand(a.sessionsLs(), a.sessionsDiff(), a.sessionsShow(), a.sessionsExport(), a.sessionsRename(), a.sessionsPin(true), a.sessionsPin(false), a.sessionsRm(), a.sessionsRestore())
 	return c
 }
 
 func (a *app) sessionsLs() *cobra.Command {
 	var origin string
 	var limit int
+	var removed bool
 	c := &cobra.Command{
-		Use: "ls", Short: "List sessions, newest first", Args: cobra.NoArgs,
+		Use: "ls", Short: "List sessions, newest first; pinned ones before the others", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if removed {
+				return a.listRemoved(cmd.Context())
+			}
 			switch trace.Origin(origin) {
 			case "", trace.Recorded, trace.Live, trace.Replay:
 			default:
@@ -38,7 +42,7 @@ func (a *app) sessionsLs() *cobra.Command {
 			defer s.Close()
 			var heads []trace.Session
 			if err := s.View(func(tx *store.Tx) (err error) {
-				heads, err = tx.Sessions(store.Window{Origin: trace.Origin(origin), Own: origin == "", Limit: limit})
+				heads, err = tx.Sessions(store.Window{Origin: trace.Origin(origin), Own: origin == "", Pinned: origin == "", Limit: limit})
 				return err
 			}); err != nil {
 				return err
@@ -58,18 +62,19 @@ func (a *app) sessionsLs() *cobra.Command {
 			rows := make([][]string, len(heads))
 			for i, h := range heads {
 				rows[i] = []string{show(h.ID, 128), string(h.Origin), show(h.Source, 16), strconv.Itoa(h.Counts.Turns), strconv.Itoa(h.Counts.Calls),
-					strconv.Itoa(h.Counts.Errors), h.Label, show(h.Title, 48)}
+					strconv.Itoa(h.Counts.Errors), h.Label, called(h)}
 			}
 			return a.out.table([]string{"SESSION", "ORIGIN", "SOURCE", "TURNS", "CALLS", "ERRORS", "LABEL", "TITLE"}, rows)
 		},
 	}
 	c.Flags().StringVar(&origin, "origin", "", "only recorded, live or replay sessions (default: all but replays of validations)")
 	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most N sessions (0 = all)")
+	c.Flags().BoolVar(&removed, "removed", false, "what was removed and can still be restored")
 	return c
 }
 
-// findSession returns the head of a session, by its id or by a beginning of it that
-// fits no other, or an error that says what to do.
+// findSession returns the head of a session, by its id, by a beginning of it that
+// fits no other, or by the name that a person gave it, or an error that says what to do.
 func findSession(tx *store.Tx, id string) (trace.Session, error) {
 	h, ok, err := tx.Session(id)
 	if err != nil {
@@ -84,13 +89,18 @@ func findSession(tx *store.Tx, id string) (trace.Session, error) {
 			return h, err
 		}
 	}
+	if len(like) == 0 {
+		if like, err = tx.SessionsCalled(id, 2); err != nil {
+			return h, err
+		}
+	}
 	switch len(like) {
 	case 1:
 		return like[0], nil
 	case 0:
 		return h, fmt.Errorf("no session %q; vise sessions ls lists them", id)
 	}
-	return h, fmt.Errorf("several sessions begin with %q, such as %s and %s; give more of the name", id, show(like[0].ID, 128), show(like[1].ID, 128))
+	return h, fmt.Errorf("several sessions begin with or are called %q, such as %s and %s; give more of the name", id, show(like[0].ID, 128), show(like[1].ID, 128))
 }
 
 // openSession opens the store for reading and finds a session in it.
@@ -158,7 +168,7 @@ func (a *app) sessionsShow() *cobra.Command {
 					return err
 				}
 			} else {
-				a.out.printf("%s  %s  %s  %s", show(head.ID, 128), head.Origin, show(head.Source, 16), show(head.Title, 80))
+				a.out.printf("%s  %s  %s  %s", show(head.ID, 128), head.Origin, show(head.Source, 16), called(head))
 				a.out.printf("agent %s · %d turns · %d model steps · %d calls · %d errors", show(head.Agent, 60), head.Counts.Turns, head.Counts.Steps, head.Counts.Calls, head.Counts.Errors)
 				if head.Damaged > 0 {
 					a.out.printf("%s in the recording: vise import says in which lines", counted(head.Damaged, "damaged record"))
@@ -250,22 +260,5 @@ func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
 	a.out.printf("  scores   %s", strings.Join(cells, " · "))
 	for _, why := range reasons {
 		a.out.printf("           %s", show(why, 140))
-	}
-}
-
-func (a *app) sessionsRm() *cobra.Command {
-	return &cobra.Command{
-		Use: "rm SESSION...", Short: "Remove sessions with their turns and scores; cases and rules made from them stay", Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
-				for _, id := range args {
-					if err := h.RemoveSession(cmd.Context(), id); err != nil {
-						return err
-					}
-					a.done("removed", id)
-				}
-				return nil
-			})
-		},
 	}
 }

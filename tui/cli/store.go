@@ -102,7 +102,7 @@ func (a *app) storeCmd() *cobra.Command {
 			return err
 		},
 	}, &cobra.Command{
-		Use: "gc", Short: "Remove what is older than store.retention and what nothing refers to", Args: cobra.NoArgs,
+		Use: "gc", Short: "Remove for good: removed sessions, what is older than store.retention, what nothing refers to", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
 				old, err := h.Expire(cmd.Context(), 0)
@@ -111,6 +111,10 @@ func (a *app) storeCmd() *cobra.Command {
 				}
 				// What had gone when the project was opened went by the same setting.
 				old.Sessions, old.Steps = old.Sessions+h.AgedOut.Sessions, old.Steps+h.AgedOut.Steps
+				emptied, err := h.EmptyTrash(cmd.Context())
+				if err != nil {
+					return err
+				}
 				r, err := h.store.GC(cmd.Context())
 				if err != nil {
 					return err
@@ -118,8 +122,12 @@ func (a *app) storeCmd() *cobra.Command {
 				if a.json {
 					return a.out.object("vise.store_gc/1", struct {
 						engine.Expired
+						Removed int `json:"removed_sessions"`
 						store.GCReport
-					}{old, r})
+					}{old, emptied, r})
+				}
+				if emptied > 0 {
+					a.out.printf("removed %s for good", counted(emptied, "removed session"))
 				}
 				a.out.printf("removed %s and %s by age", counted(old.Sessions, "session"), counted(old.Steps, "repair step"))
 				a.out.printf("removed %s, %s, %s", counted(r.Stages, "unfinished turn"), counted(r.Blobs, "unused blob"), counted(r.Index, "lost index key"))
