@@ -65,6 +65,8 @@ type Protected struct {
 	// Renews is the session that the win of the same inputs was made from before; "" = it
 	// is new or from the same session.
 	Renews string `json:"renews,omitempty"`
+	// Again: there was a win of the same inputs already.
+	Again bool `json:"again,omitempty"`
 }
 
 // ProtectCase makes a win of a session up to a turn (negative: the last one). Its
@@ -121,15 +123,16 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int, for
 	}
 	c := evidence.Case{ID: h.store.NewID("c"), CreatedAt: h.now(), SessionID: session, TurnIndex: turn, Kind: evidence.Win,
 		Signature: []string{fmt.Sprintf("win:turn-%d", turn)}, Baseline: baseline, BaselineBy: by, Input: input}
-	renews := ""
+	renews, again := "", false
 	err = h.store.Update(ctx, func(tx *store.Tx) error {
-		renews = ""
+		renews, again = "", false
 		wins, err := tx.Cases(evidence.Win)
 		if err != nil {
 			return err
 		}
 		for _, old := range wins {
 			if old.Input != nil && old.Input.Digest == input.Digest {
+				again = true
 				c.ID, c.CreatedAt = old.ID, old.CreatedAt // the same inputs are the same case: refresh it
 				if old.SessionID != session {
 					renews = old.SessionID
@@ -154,7 +157,7 @@ func (h *Harness) ProtectCase(ctx context.Context, session string, turn int, for
 	if err != nil {
 		return fail(err)
 	}
-	return Protected{Case: c, Renews: renews}, nil
+	return Protected{Case: c, Renews: renews, Again: again}, nil
 }
 
 // alerting names the scores of a report that alert, with their values.

@@ -263,6 +263,12 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 		return a.open(newBesideCard(msg))
+	case acted:
+		return a.acted(msg)
+	case undone:
+		return a.settled(msg)
+	case namesMsg:
+		return a.named(msg)
 	case saveMsg:
 		return a.save()
 	case savedMsg:
@@ -271,7 +277,7 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 	case filterMsg:
 		return a.filterRested(msg)
 	case paneReply:
-		if m, ok := msg.(moved); ok && m.err == nil && m.undo.kind != "" {
+		if m, ok := msg.(moved); ok && m.err == nil && m.undo.Kind != "" {
 			a.did(m.undo)
 		}
 		if p := a.panes[msg.For()]; p != nil {
@@ -311,6 +317,9 @@ func (a *App) apply(c Change) tea.Cmd {
 	for _, id := range paneOrder {
 		cmds = append(cmds, a.panes[id].Apply(a.ctx, c))
 	}
+	if renaming(c) {
+		cmds = append(cmds, a.readNames())
+	}
 	return tea.Batch(cmds...)
 }
 
@@ -336,7 +345,7 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 	c := Change{Events: m.events, Reload: m.lost}
 	tell := ""
 	for _, e := range m.events {
-		if t := worthTelling(e); t != "" {
+		if t := worthTelling(a.ctx, e); t != "" {
 			tell = t
 		}
 		if e.Type == event.StepWaiting {

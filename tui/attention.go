@@ -54,7 +54,7 @@ var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAckn
 	event.RepairCompleted, event.RepairStarted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 	event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.ValidationVerdict,
 	event.StoreQuarantined, event.BudgetStopped, event.Recovery, event.ValidationRoundEnded,
-	event.WinOffered, event.CaseProtected, event.SessionRemoved,
+	event.WinOffered, event.CaseProtected, event.SessionRemoved, event.SessionRenamed, event.SessionRestored,
 	event.PatchRouted, event.PatchFinished, event.PatchApplied, event.PatchUndone, event.PatchRemoved}
 
 // Apply implements Pane.

@@ -122,7 +122,7 @@ func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
 		}
 	}
 	rows := []string{
-		s.Row(w, style.Panel).Space(lead).Cell(style.Heading, tag(c.a), col-1).Space(1).Put(style.Heading, tag(c.b)).String(),
+		s.Row(w, style.Panel).Space(lead).Cell(style.Heading, a.ctx.Called(c.a), col-1).Space(1).Put(style.Heading, a.ctx.Called(c.b)).String(),
 	}
 	room := max(1, h-len(rows)-2*full-3)
 	c.page = room

@@ -55,7 +55,7 @@ func (a *App) putBreakpoints(texts []string) {
 func (a *App) setBreakpoints(texts []string) tea.Cmd {
 	before := breakTexts(a.ctx.Breaks)
 	a.putBreakpoints(texts)
-	a.did(act{kind: actBreaks, before: before, after: texts})
+	a.did(act{Kind: actBreaks, Before: actValue{List: before}, After: actValue{List: texts}})
 	return a.apply(Change{Breaks: true})
 }
 

@@ -131,7 +131,7 @@ func (p *validationPane) caseRows(x liveCase) []string {
 	c, w := x.result, p.columns()
 	name := tag(c.CaseID)
 	if known, ok := p.data.cases[c.CaseID]; ok && w.name > 14 {
-		name += " " + tag(known.SessionID) + "/" + turnName(known.TurnIndex)
+		name += " " + p.ctx.Called(known.SessionID) + "/" + turnName(known.TurnIndex)
 	}
 	kind := string(cmp.Or(c.Kind, evidence.Failure))
 	if x.state != caseReplayed || c.Status == "" {

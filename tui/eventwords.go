@@ -49,12 +49,12 @@ func (f fields) int(name string) string {
 }
 
 // eventWords is what an event says in one line, the place it speaks of first.
-func eventWords(e event.Event) string {
+func eventWords(ctx *Context, e event.Event) string {
 	if said := patchWords(e); said != "" {
 		return said
 	}
 	d := fields(e.Data)
-	place := tag(e.SessionID)
+	place := ctx.Called(e.SessionID)
 	if e.TurnIndex != nil {
 		place += "/" + turnName(*e.TurnIndex)
 	}
@@ -63,7 +63,7 @@ func eventWords(e event.Event) string {
 	}
 	switch e.Type {
 	case event.AgentStarted:
-		return about(place, d.text("agent"), "replays "+d.text("replay_of"), count2(d.int("turns"), "turn"), d.text("sandbox"))
+		return about(place, d.text("agent"), "replays "+ctx.Called(d.text("replay_of")), count2(d.int("turns"), "turn"), d.text("sandbox"))
 	case event.AgentExited:
 		stray := ""
 		if d["stray"] != nil {
@@ -112,6 +112,16 @@ func eventWords(e event.Event) string {
 		return about(tag(e.RuleID), d.text("why"))
 	case event.Regression:
 		return count2(d.int("total"), "case") + ", " + d.int("replayed") + " replayed: " + d.int("regressed") + " regressed, " + d.int("improved") + " improved"
+	case event.SessionRenamed:
+		if d.text("name") == "" {
+			return about(tag(e.SessionID), "has no name any more")
+		}
+		return about(tag(e.SessionID), "is called "+d.text("name"))
+	case event.SessionPinned:
+		if d["pinned"] == true {
+			return about(place, "stays at the top")
+		}
+		return about(place, "takes its place in time again")
 	case event.WinOffered:
 		return about(place, d.text("why"))
 	case event.CaseShrunk:

@@ -104,7 +104,7 @@ func (a *App) filter(id PaneID, text, was string) tea.Cmd {
 		return tea.Batch(p.Filter(a.ctx, was), a.say(style.Warn, err.Error()))
 	}
 	if text != was {
-		a.did(act{kind: actFilter, target: string(id), before: was, after: text})
+		a.did(act{Kind: actFilter, Target: string(id), Before: actValue{Text: was}, After: actValue{Text: text}})
 	}
 	a.follow = false
 	return p.Filter(a.ctx, text)
@@ -145,12 +145,14 @@ func (a *App) keepFilter(name string) tea.Cmd {
 		if _, ok := a.saved[name]; !ok {
 			return a.say(style.Dim, "no filter is in force here")
 		}
+		a.did(act{Kind: actKept, Target: name, Before: said(a.saved[name])})
 		delete(a.saved, name)
 		return a.say(style.Info, "@"+name+" is forgotten")
 	}
 	if len(a.saved) >= maxKept {
 		return a.say(style.Warn, "there are "+itoa(maxKept)+" kept filters; without a filter in force :keep NAME forgets one")
 	}
+	a.did(act{Kind: actKept, Target: name, Before: said(a.saved[name]), After: said(p.Filtered())})
 	a.saved[name] = p.Filtered()
 	return a.say(style.Info, "kept as @"+name+"; f @"+name+" brings it back")
 }

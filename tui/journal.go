@@ -37,7 +37,7 @@ var topics = []topic{
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationPair, event.ValidationVerdict, event.ValidationRoundEnded}},
 	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded, event.RetestQueued}},
 	{"patch", patched},
-	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.SessionRemoved}},
+	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.SessionRemoved, event.SessionRestored, event.SessionRenamed, event.SessionPinned}},
 }
 
 // journalPane is the tail of the journal: it follows the end while it is there.
@@ -82,6 +82,9 @@ func (p *journalPane) SetSize(w, h int) {
 // Apply implements Pane: events that continue what is shown need no reading.
 func (p *journalPane) Apply(ctx *Context, c Change) tea.Cmd {
 	p.see(ctx, c)
+	if c.Names {
+		p.bump()
+	}
 	if c.Reload && p.last == 0 {
 		return p.ask(ctx, journalTail)
 	}
@@ -246,7 +249,7 @@ func (p *journalPane) event(e event.Event, selected bool) string {
 		at = e.At.Local().Format("15:04:05")
 	}
 	row.Put(style.Dim, at+"  ").Cell(eventRole(e), strings.ReplaceAll(string(e.Type), "_", " "), name-1).Put(style.Text, " ")
-	words := eventWords(e)
+	words := eventWords(p.ctx, e)
 	return marked(row, style.Text, words, p.find).String()
 }
 

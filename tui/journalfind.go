@@ -8,7 +8,7 @@ func (p *journalPane) Search(ctx *Context, text string) int {
 	p.bump()
 	n := 0
 	for i, e := range p.list.Items() {
-		if matches(eventWords(e)+" "+string(e.Type), text) {
+		if matches(eventWords(p.ctx, e)+" "+string(e.Type), text) {
 			if n == 0 {
 				p.list.Select(i)
 			}
@@ -23,7 +23,7 @@ func (p *journalPane) Search(ctx *Context, text string) int {
 func (p *journalPane) NextMatch(ctx *Context, dir int) tea.Cmd {
 	items, at := p.list.Items(), p.list.Index()
 	for i := at + dir; i >= 0 && i < len(items); i += dir {
-		if matches(eventWords(items[i])+" "+string(items[i].Type), p.find) {
+		if matches(eventWords(p.ctx, items[i])+" "+string(items[i].Type), p.find) {
 			p.list.Select(i)
 			p.changed()
 			return p.older(ctx)
@@ -39,7 +39,7 @@ func (p *journalPane) SearchFar(*Context, int) tea.Cmd { return nil }
 func (p *journalPane) Found() string {
 	n := 0
 	for _, e := range p.list.Items() {
-		if matches(eventWords(e)+" "+string(e.Type), p.find) {
+		if matches(eventWords(p.ctx, e)+" "+string(e.Type), p.find) {
 			n++
 		}
 	}

@@ -88,7 +88,7 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 			was := a.look.chosen
 			cmd := a.chooseTheme(arg)
 			if a.look.chosen != was {
-				a.did(act{kind: actTheme, before: was, after: arg})
+				a.did(act{Kind: actTheme, Before: said(was), After: said(arg)})
 			}
 			return cmd
 		}
@@ -125,6 +125,13 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 			return a.openLink(arg)
 		}
 		return a.goTurn(arg)
+	case action.Rename:
+		if arg == "" {
+			return a.ask(id)
+		}
+		return a.sessionAct(id, arg)
+	case action.Pin, action.Remove:
+		return a.sessionAct(id, "")
 	case action.Diff:
 		return a.beside(arg)
 	case action.Edit:
@@ -339,7 +346,7 @@ func (a *App) goTurn(arg string) tea.Cmd {
 	if err != nil || n < 0 {
 		return a.say(style.Warn, "a turn is a number from 0 on: :turn 12")
 	}
-	id, s := a.ctx.Scope.Session, a.ctx.Store
+	id, s, called := a.ctx.Scope.Session, a.ctx.Store, a.ctx.Called(a.ctx.Scope.Session)
 	return func() tea.Msg {
 		l, ok := Link{Kind: "session", ID: id, Turn: n, Pane: PaneTurns}, false
 		err := s.View(func(tx *store.Tx) (err error) {
@@ -350,7 +357,7 @@ func (a *App) goTurn(arg string) tea.Cmd {
 		case err != nil:
 			return sayMsg{err.Error(), style.Bad}
 		case !ok:
-			return sayMsg{"session " + tag(id) + " has no turn " + itoa(n), style.Warn}
+			return sayMsg{"session " + called + " has no turn " + itoa(n), style.Warn}
 		}
 		return l
 	}

@@ -66,10 +66,10 @@ func (n *notifier) take(now time.Time) string {
 // worthTelling is an event as a notification; "" for those that can wait: a notice, a
 // verdict, a budget that stopped work, a repair that waits for a step, and the end of
 // repair until a person looks.
-func worthTelling(e event.Event) string {
+func worthTelling(ctx *Context, e event.Event) string {
 	switch e.Type {
 	case event.Notice:
-		return "notice in " + tag(e.SessionID) + turnOf(e)
+		return "notice in " + ctx.Called(e.SessionID) + turnOf(e)
 	case event.RulePromote:
 		return "rule " + tag(e.RuleID) + " promoted"
 	case event.RuleRetire:

@@ -105,6 +105,8 @@ type Context struct {
 	Incidents []Incident
 	// Running names what the conductor is doing: "" when nothing.
 	Running Activity
+	// Names are what people call sessions, by id.
+	Names map[string]string
 	// NoAgent: none is configured, so nothing can be replayed.
 	NoAgent bool
 }
@@ -159,8 +161,8 @@ type Change struct {
 	Held      bool
 	Incidents bool
 	Running   bool
-	// Breaks: the breakpoints are others.
-	Breaks bool
+	// Breaks: the breakpoints are others. Names: what sessions are called is.
+	Breaks, Names bool
 }
 
 // Has reports whether one of the types is among the events.

@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/guard"
-	"vise/tui/style"
 )
 
 // protect makes a session up to a turn (NoTurn: the last) a win that rules must
@@ -18,13 +17,16 @@ func protect(ctx *Context, session string, turn int) tea.Cmd {
 	h, end := ctx.Harness, ctx.Ctx
 	return func() tea.Msg {
 		c, err := h.ProtectCase(end, session, turn, false)
-		if err != nil {
-			return sayMsg{causeFirst(err.Error(), ""), style.Bad}
+		switch {
+		case err != nil:
+			return acted{err: err}
+		case c.Renews != "":
+			return acted{said: "renewed " + c.ID + ", the win of " + guard.Line(c.Renews, 40) + " with the same inputs: it is this session's now"}
+		case c.Again:
+			return acted{said: "renewed " + c.ID + ": it was protected before"}
 		}
-		if c.Renews != "" {
-			return sayMsg{"renewed " + c.ID + ", the win of " + guard.Line(c.Renews, 40) + " with the same inputs: it is this session's now", style.Good}
-		}
-		return sayMsg{"protected as " + c.ID + ": a rule that makes it worse will be retired", style.Good}
+		return acted{said: "protected as " + c.ID + ": a rule that makes it worse will be retired; u takes it back",
+			act: act{Kind: actProtect, Target: session, Before: actValue{Turn: c.TurnIndex}, After: actValue{Text: c.ID, Turn: c.TurnIndex}}}
 	}
 }
 

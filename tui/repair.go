@@ -88,6 +88,7 @@ func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
 		p.body = vtext.New(ctx.Style.Width)
 		dirty = true
 	}
+	dirty = dirty || c.Names
 	again := c.Reload
 	if c.Running {
 		again = true // it begins, or whatever ran has ended

@@ -57,7 +57,7 @@ func (a *App) shift(d layout.Divider, by int, undoable bool) bool {
 	}
 	after[d.Path] = sizes
 	if undoable {
-		a.did(act{kind: actLayout, target: string(a.view), before: before, after: after})
+		a.did(act{Kind: actLayout, Target: string(a.view), Before: actValue{Sizes: before}, After: actValue{Sizes: after}})
 	}
 	a.shape[a.view] = after
 	a.half = false
@@ -72,7 +72,7 @@ func (a *App) level() tea.Cmd {
 		return a.say(style.Dim, "the panes have their first sizes")
 	}
 	if len(before) > 0 {
-		a.did(act{kind: actLayout, target: string(a.view), before: before, after: layout.Weights(nil)})
+		a.did(act{Kind: actLayout, Target: string(a.view), Before: actValue{Sizes: before}})
 	}
 	delete(a.shape, a.view)
 	a.half = false
@@ -128,7 +128,7 @@ type grip struct {
 // drop ends the dragging of a divider.
 func (a *App) drop() {
 	if h := a.held; h != nil && h.moved {
-		a.did(act{kind: actLayout, target: string(a.view), before: h.before, after: a.shape[a.view]})
+		a.did(act{Kind: actLayout, Target: string(a.view), Before: actValue{Sizes: h.before}, After: actValue{Sizes: a.shape[a.view]}})
 	}
 	a.held = nil
 }

@@ -5,8 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"vise/engine/rule"
-	"vise/store"
 	"vise/tui/layout"
 )
 
@@ -66,34 +64,6 @@ func TestResizePanes(t *testing.T) {
 	b.press("esc")
 	if r := b.rect(PaneSessions); r != first {
 		t.Errorf("after esc: %+v", r)
-	}
-}
-
-// u takes back the move of a rule, ctrl+r moves it again, with the engine's own acts.
-func TestUndoRule(t *testing.T) {
-	b := newBench(t, worked(t), 160, 50)
-	status := func() (s rule.Status) {
-		id := b.app.panes[PaneRules].(*rulesPane).list.Key()
-		if err := b.store.View(func(tx *store.Tx) error {
-			r, _, err := tx.Rule(id)
-			s = r.Status
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	b.press("6", "X")
-	if status() != rule.Retired {
-		t.Fatalf("X left it %s", status())
-	}
-	b.pumpApp()
-	if b.press("u"); status() != rule.Candidate {
-		t.Errorf("u left it %s", status())
-	}
-	b.pumpApp()
-	if b.send(tea.KeyPressMsg{Code: 'r', Mod: tea.ModCtrl}); status() != rule.Retired {
-		t.Errorf("ctrl+r left it %s", status())
 	}
 }
 

@@ -36,7 +36,7 @@ func (a *App) editRule(text string) tea.Cmd {
 			return moved{err: err, what: "your wording of " + tag(r.ID)}
 		}
 		return moved{what: "your wording is " + string(x.Status) + " " + tag(x.ID) + "; V validates it", rule: x.ID,
-			undo: act{kind: actRule, target: x.ID, before: rule.Retired, after: rule.Candidate}}
+			undo: act{Kind: actEdit, Target: x.ID, Before: said(string(rule.Retired)), After: said(string(x.Status))}}
 	}
 }
 

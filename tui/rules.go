@@ -351,15 +351,11 @@ func (p *rulesPane) move(ctx *Context, id action.ID) tea.Cmd {
 	h, end := ctx.Harness, ctx.Ctx
 	return func() tea.Msg {
 		if id == action.Retire {
-			// Only a candidate comes back as what it was.
-			back := act{}
-			if r.Status == rule.Candidate {
-				back = act{kind: actRule, target: r.ID, before: rule.Candidate, after: rule.Retired}
-			}
-			return moved{"retired " + tag(r.ID) + "; U restores it as a candidate", h.RetireRule(end, r.ID, "retired in the workbench"), back, ""}
+			return moved{"retired " + tag(r.ID) + "; u takes it back, U restores it as a candidate", h.RetireRule(end, r.ID, retiredHere),
+				act{Kind: actRule, Target: r.ID, Before: said(string(r.Status)), After: said(string(rule.Retired))}, ""}
 		}
 		return moved{"restored " + tag(r.ID) + " as a candidate; V validates it", h.RestoreRule(end, r.ID),
-			act{kind: actRule, target: r.ID, before: rule.Retired, after: rule.Candidate}, ""}
+			act{Kind: actRule, Target: r.ID, Before: said(string(rule.Retired)), After: said(string(rule.Candidate))}, ""}
 	}
 }
 

@@ -43,7 +43,7 @@ func (p *sessionsPane) leap(ctx *Context, to place) tea.Cmd {
 	return p.jump.ask(ctx, func(tx *store.Tx) (j sessionsJump, err error) {
 		j.place, j.total = to, -1
 		last := to == placeEnd
-		heads, err := tx.Sessions(store.Window{Own: true, Limit: sessionsPage + 1, Oldest: last})
+		heads, err := tx.Sessions(store.Window{Own: true, Pinned: true, Limit: sessionsPage + 1, Oldest: last})
 		if err != nil {
 			return j, err
 		}
@@ -111,11 +111,11 @@ func (j *sessionsJump) around(tx *store.Tx) error {
 	if err != nil || !ok {
 		return err
 	}
-	newer, err := tx.Sessions(store.Window{Own: true, After: j.key, Limit: 1, Oldest: true})
+	newer, err := tx.Sessions(store.Window{Own: true, Pinned: true, After: j.key, Limit: 1, Oldest: true})
 	if err != nil {
 		return err
 	}
-	older, err := tx.Sessions(store.Window{Own: true, After: j.key, Limit: sessionsPage})
+	older, err := tx.Sessions(store.Window{Own: true, Pinned: true, After: j.key, Limit: sessionsPage})
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (j *sessionsJump) around(tx *store.Tx) error {
 // seek goes through the heads page by page until it is told to stop.
 func (j *sessionsJump) seek(alive context.Context, tx *store.Tx, from string, dir int) error {
 	for seen := 0; seen < sessionsSought && alive.Err() == nil; {
-		heads, err := tx.Sessions(store.Window{Own: true, After: from, Limit: sessionsStride, Oldest: dir < 0})
+		heads, err := tx.Sessions(store.Window{Own: true, Pinned: true, After: from, Limit: sessionsStride, Oldest: dir < 0})
 		if err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (p *sessionsPane) match(r sessionRow) bool {
 
 // sessionHolds reports whether a session is one that was searched for.
 func sessionHolds(s trace.Session, query string) bool {
-	return matches(s.ID+" "+s.Title+" "+s.ReplayOf, query)
+	return matches(s.ID+" "+s.Name+" "+s.Title+" "+s.ReplayOf, query)
 }
 
 // ends reports whether a move must load the list's end first.

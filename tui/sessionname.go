@@ -43,10 +43,20 @@ func runMark(st *style.Style, it sessionRow, n int) string {
 	return ""
 }
 
-// sessionName puts name, title and mark of a session into n cells.
-func sessionName(r *style.Row, st *style.Style, it sessionRow, role style.Role, n int) {
+// sessionName puts pin, name, title and mark of a session into n cells. names are what
+// people call sessions.
+func sessionName(r *style.Row, st *style.Style, names map[string]string, it sessionRow, role style.Role, n int) {
+	if it.Pinned {
+		n -= st.Width(st.Glyphs.Pin) + 1
+		r.Put(style.Accent, st.Glyphs.Pin).Space(1)
+	}
 	mark := runMark(st, it, n)
-	name := st.Clean(nameOf(it))
+	id := nameOf(it)
+	name := either(it.Name, either(names[id], id))
+	if name != id {
+		it.Title = id // which it is stays to be seen
+	}
+	name = st.Clean(name)
 	room := n
 	if mark != "" {
 		room -= st.Width(mark) + 1
@@ -55,7 +65,7 @@ func sessionName(r *style.Row, st *style.Style, it sessionRow, role style.Role, 
 	r.Put(role, name)
 	room -= st.Width(name)
 	const title = 10 // less says nothing
-	if it.Origin == trace.Recorded && it.Title != "" && it.Title != it.ID && room > title {
+	if (it.Origin == trace.Recorded || it.Title == id) && it.Title != "" && it.Title != name && room > title {
 		r.Space(1).Cell(style.Dim, it.Title, room-1)
 	} else {
 		r.Space(room)

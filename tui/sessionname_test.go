@@ -38,7 +38,7 @@ func TestSessionName(t *testing.T) {
 		{recorded, 40, "tau-airline-trial-0012 Change a flight  "},
 	} {
 		row := st.Row(x.w, style.Plain)
-		sessionName(row, st, x.it, style.Text, x.w)
+		sessionName(row, st, nil, x.it, style.Text, x.w)
 		if got := ansi.Strip(row.String()); got != x.want {
 			t.Errorf("%s %s in %d cells is %q, want %q", x.it.Origin, x.it.ID, x.w, got, x.want)
 		}

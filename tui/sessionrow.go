@@ -63,7 +63,7 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 		return r.String()
 	}
 	const tail = 11 // turns, mark and score
-	sessionName(r, st, it, role, max(4, r.Left()-tail))
+	sessionName(r, st, p.ctx.Names, it, role, max(4, r.Left()-tail))
 	if it.CutOff {
 		r.Int(style.Dim, it.Counts.Turns, 3).Right(style.Warn, cutOff, 8)
 		return r.String()

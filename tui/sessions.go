@@ -84,7 +84,7 @@ func (p *sessionsPane) SetSize(w, h int) {
 // Apply reads the list again when a session came, went or was scored.
 func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	p.see(ctx, c)
-	if c.Running {
+	if c.Running || c.Names {
 		p.bump()
 	}
 	var cmds []tea.Cmd
@@ -99,7 +99,7 @@ func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
 		}
 	}
 	switch {
-	case c.Reload, c.Has(event.AgentStarted, event.SessionRemoved, event.ImportFinished):
+	case c.Reload, c.Has(event.AgentStarted, event.SessionRemoved, event.SessionRestored, event.SessionRenamed, event.SessionPinned, event.ImportFinished):
 		cmds = append(cmds, p.ask(ctx))
 	case c.Has(event.Notice, event.TurnReplayed, event.TurnScored, event.AgentExited, event.Health):
 		cmds = append(cmds, p.ask(ctx))
@@ -122,7 +122,7 @@ func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
 			if err != nil || !ok {
 				return w, err
 			}
-			heads, err := tx.Sessions(store.Window{Own: true, After: first, Limit: n})
+			heads, err := tx.Sessions(store.Window{Own: true, Pinned: true, After: first, Limit: n})
 			if err != nil {
 				return w, err
 			}
@@ -132,7 +132,7 @@ func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
 	}
 	n := max(sessionsPage, p.list.Len())
 	return p.first.ask(ctx, func(tx *store.Tx) (w sessionsWindow, err error) {
-		heads, err := tx.Sessions(store.Window{Own: true, Limit: n + 1})
+		heads, err := tx.Sessions(store.Window{Own: true, Pinned: true, Limit: n + 1})
 		if err != nil {
 			return w, err
 		}
@@ -264,7 +264,7 @@ func (p *sessionsPane) load(ctx *Context) tea.Cmd {
 	}
 	return p.more.ask(ctx, func(tx *store.Tx) (w sessionsWindow, err error) {
 		w.want = want
-		heads, err := tx.Sessions(store.Window{Own: true, After: key, Limit: sessionsPage + 1, Oldest: want == vlist.Before})
+		heads, err := tx.Sessions(store.Window{Own: true, Pinned: true, After: key, Limit: sessionsPage + 1, Oldest: want == vlist.Before})
 		if err != nil {
 			return w, err
 		}

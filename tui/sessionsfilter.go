@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/engine/event"
 	"vise/engine/trace"
 	"vise/store"
 	"vise/tui/filter"
@@ -26,7 +27,7 @@ type sessionFacts struct {
 	id, text, agent, origin string
 	score                   float64 // < 0 = none
 	turns, calls, errors    int
-	alerted, cut            bool
+	alerted, cut, pinned    bool
 }
 
 // Text implements filter.Row.
@@ -58,6 +59,8 @@ func (s *sessionFacts) Is(key, value string) bool {
 		return s.alerted
 	case "cut":
 		return s.cut
+	case "pinned":
+		return s.pinned
 	case "unscored":
 		return s.score < 0
 	case "ok":
@@ -87,7 +90,7 @@ func (t toolRow) Is(key, value string) bool {
 // FilterSpec implements Filterer.
 func (p *sessionsPane) FilterSpec() filter.Spec {
 	return filter.Spec{
-		Words: map[string][]string{"status": {"fail", "ok", "alert", "cut", "unscored"}, "origin": {"recorded", "live"}, "agent": nil, "tool": nil},
+		Words: map[string][]string{"status": {"fail", "ok", "alert", "cut", "unscored", "pinned"}, "origin": {"recorded", "live"}, "agent": nil, "tool": nil},
 		Slow:  []string{"tool"}, Numbers: []string{"score", "turns", "calls", "errors"},
 	}
 }
@@ -151,6 +154,10 @@ func (f *sessionsSieve) soil(c Change) {
 		return
 	}
 	for _, e := range c.Events {
+		if e.Type == event.SessionPinned { // it has another place
+			f.index = nil
+			return
+		}
 		if e.SessionID != "" && len(f.dirty) < 1000 {
 			f.dirty[e.SessionID] = true
 		}
@@ -219,7 +226,7 @@ func (p *sessionsPane) sift(ctx *Context) tea.Cmd {
 func readFacts(alive context.Context, tx *store.Tx) (out []sessionFacts, whole bool, err error) {
 	after := ""
 	for len(out) < sessionsIndexed && alive.Err() == nil {
-		heads, err := tx.Sessions(store.Window{Own: true, After: after, Limit: sessionsStride})
+		heads, err := tx.Sessions(store.Window{Own: true, Pinned: true, After: after, Limit: sessionsStride})
 		if err != nil {
 			return nil, false, err
 		}
@@ -239,8 +246,8 @@ func readFacts(alive context.Context, tx *store.Tx) (out []sessionFacts, whole b
 }
 
 func factsOf(r sessionRow) sessionFacts {
-	f := sessionFacts{id: r.ID, text: strings.ToLower(r.ID + " " + r.Title + " " + r.ReplayOf), agent: strings.ToLower(r.Agent), origin: string(r.Origin),
-		score: -1, turns: r.Counts.Turns, calls: r.Counts.Calls, errors: r.Counts.Errors, alerted: r.Alerted, cut: r.CutOff}
+	f := sessionFacts{id: r.ID, text: strings.ToLower(r.ID + " " + r.Name + " " + r.Title + " " + r.ReplayOf), agent: strings.ToLower(r.Agent), origin: string(r.Origin),
+		score: -1, turns: r.Counts.Turns, calls: r.Counts.Calls, errors: r.Counts.Errors, alerted: r.Alerted, cut: r.CutOff, pinned: r.Pinned}
 	if r.Worst != nil {
 		f.score = *r.Worst
 	}

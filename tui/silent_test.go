@@ -16,7 +16,8 @@ func TestKeysSayWhy(t *testing.T) {
 	}{
 		{140, 40, []string{"1", "a"}, "resume repair belongs to 8 Attention"},
 		{140, 40, []string{"1", "A"}, "belongs to 8 Attention"},
-		{140, 40, []string{"1", "X"}, "retire this rule belongs to 6 Rules"},
+		{140, 40, []string{"1", "X"}, "no session is selected"},
+		{140, 40, []string{"2", "X"}, "belongs to"},
 		{140, 40, []string{"9", "U"}, "belongs to 6 Rules"},
 		{140, 40, []string{"1", "h"}, "means nothing in 1 Sessions"},
 		{140, 40, []string{"1", "l"}, "means nothing in 1 Sessions"},

@@ -46,7 +46,7 @@ func (p *themePicker) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 	case "enter":
 		a.close()
 		if name := p.names[p.at]; name != p.was {
-			a.did(act{kind: actTheme, before: p.was, after: name})
+			a.did(act{Kind: actTheme, Before: said(p.was), After: said(name)})
 		}
 		return a.say(style.Info, "theme "+p.names[p.at]+" for this session; ui.theme in vise.toml keeps it")
 	case "up", "k", "shift+tab":

@@ -73,6 +73,10 @@ func (p *tracePane) Apply(ctx *Context, c Change) tea.Cmd {
 		p.place()
 		p.detail()
 	}
+	if c.Names {
+		p.retitle()
+		p.bump()
+	}
 	s := ctx.Scope
 	if s.Session != p.session || s.Turn != p.turn || s.Compare != p.compare {
 		p.session, p.turn, p.compare = s.Session, s.Turn, s.Compare
@@ -112,7 +116,7 @@ func (p *tracePane) Apply(ctx *Context, c Change) tea.Cmd {
 func (p *tracePane) retitle() {
 	p.title = "Trace"
 	if p.session != "" && p.turn != NoTurn {
-		p.title = "Trace " + tag(p.session) + "/" + itoa(p.turn)
+		p.title = "Trace " + p.ctx.Called(p.session) + "/" + itoa(p.turn)
 	}
 }
 
@@ -215,7 +219,7 @@ func (p *tracePane) rebuild() {
 			}
 			rows = append(rows, traceRow{key: key, pair: x})
 		}
-		p.label("before " + tag(p.compare) + " │ now")
+		p.label("before " + p.ctx.Called(p.compare) + " │ now")
 	} else {
 		for _, r := range tree(spans, p.folded) {
 			rows = append(rows, traceRow{key: r.ID, tree: r})

@@ -91,10 +91,10 @@ func (p *repairPane) state() string {
 }
 
 func (p *repairPane) sessionName() string {
-	if s := p.data.session; s.ReplayOf != "" {
-		return s.ReplayOf
+	if s := p.data.session; s.ReplayOf != "" && p.ctx.Names[s.ID] == "" {
+		return p.ctx.Called(s.ReplayOf)
 	}
-	return tag(p.data.episode.SessionID)
+	return p.ctx.Called(p.data.episode.SessionID)
 }
 
 // Rows implements Pane.

@@ -79,6 +79,10 @@ func (p *turnsPane) SetSize(w, h int) {
 // Apply implements Pane.
 func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	p.see(ctx, c)
+	if c.Names {
+		p.retitle()
+		p.bump()
+	}
 	s := ctx.Scope
 	if s.Session != p.session || s.Compare != p.compare {
 		if s.Session != p.session {
@@ -118,15 +122,15 @@ func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 // name puts the session into the title.
 func (p *turnsPane) retitle() {
 	p.title = "Turns"
-	if p.session != "" {
-		p.title = "Turns " + tag(p.session)
+	if p.session != "" && p.ctx != nil {
+		p.title = "Turns " + p.ctx.Called(p.session)
 	}
 	var parts []string
 	if !p.expr.Empty() {
 		parts = append(parts, "filter "+p.FilterCount())
 	}
 	if p.compare != "" {
-		parts = append(parts, "against "+tag(p.compare))
+		parts = append(parts, "against "+p.ctx.Called(p.compare))
 	}
 	if p.sandbox != "" && (len(parts) == 0 || p.w >= 60) { // a narrow title has room for one
 		parts = append(parts, p.sandbox)

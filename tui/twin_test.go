@@ -40,7 +40,7 @@ func TestRowsAreTheirJSON(t *testing.T) {
 		PaneSessions: func(t *testing.T, p Pane) (want []string) {
 			var heads []trace.Session
 			b.view(func(tx *store.Tx) (err error) {
-				heads, err = tx.Sessions(store.Window{Own: true})
+				heads, err = tx.Sessions(store.Window{Own: true, Pinned: true})
 				return err
 			})
 			list := p.JSON().([]sessionRow)

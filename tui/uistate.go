@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -32,6 +33,9 @@ type Place struct {
 	Breaks []string `json:"breaks,omitempty"`
 	// Recent are the newest commands of the palette, newest first.
 	Recent []string `json:"recent,omitempty"`
+	// Acts is what can be undone, oldest first; the last Undone of them are to be done again.
+	Acts   []act `json:"acts,omitempty"`
+	Undone int   `json:"undone,omitempty"`
 	// Ended: the workbench ended because it was asked to. Report is the file that tells
 	// of a crash.
 	Ended  bool   `json:"ended"`
@@ -57,7 +61,8 @@ func writePlace(ctx context.Context, s *store.Store, p Place) error {
 // place is where the person is now.
 func (a *App) place() Place {
 	p := Place{View: string(a.view), Focus: string(a.focus), Focused: map[string]string{}, Zoom: a.zoom, Half: a.half, Scope: *a.ctx.Scope,
-		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: a.saved, Recent: a.recent, Breaks: breakTexts(a.ctx.Breaks)}
+		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: maps.Clone(a.saved), Recent: a.recent, Breaks: breakTexts(a.ctx.Breaks),
+		Acts: slices.Clone(a.acts.list), Undone: len(a.acts.list) - a.acts.next}
 	for v, f := range a.focused {
 		p.Focused[string(v)] = string(f)
 	}
@@ -75,7 +80,7 @@ func (a *App) place() Place {
 }
 
 // settlePlace takes from a place what outlives every session: sizes, kept filters,
-// breakpoints, commands.
+// breakpoints, commands, and what can be undone.
 func (a *App) settlePlace(p Place) {
 	a.putBreakpoints(p.Breaks)
 	for v, w := range p.Shape {
@@ -87,6 +92,8 @@ func (a *App) settlePlace(p Place) {
 		a.saved[name] = f
 	}
 	a.recent = p.Recent
+	a.acts.list = p.Acts[max(0, len(p.Acts)-maxActs):]
+	a.acts.next = max(0, len(a.acts.list)-p.Undone)
 }
 
 // goBack goes to a place: the same pane, cursor and filters as there were.
@@ -173,7 +180,7 @@ func (c *resumeCard) Card(a *App, w, _ int) (string, []string, int, int) {
 	line := func(role style.Role, text string) string { return s.Row(w, style.Panel).Put(role, text).String() }
 	where := "pane " + paneNames[PaneID(c.place.Focus)]
 	if c.place.Scope.Session != "" {
-		where += ", session " + tag(c.place.Scope.Session)
+		where += ", session " + a.ctx.Called(c.place.Scope.Session)
 		if c.place.Scope.Turn != NoTurn {
 			where += " turn " + itoa(c.place.Scope.Turn)
 		}

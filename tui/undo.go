@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/rule"
@@ -12,34 +14,57 @@ import (
 const maxActs = 100
 
 // act is something reversible that a person did, as data: what it changed, from what,
-// to what. The journal of acts is what u and ctrl+r walk.
+// to what. The journal of acts is what u and ctrl+r walk; it is kept with the place, so
+// that the next start can still take back what this one did.
 type act struct {
-	kind          actKind
-	target        string // a view, a pane, a rule
-	before, after any
+	Kind   actKind  `json:"kind"`
+	Target string   `json:"target,omitempty"` // a view, a pane, a rule, a session, a name
+	Before actValue `json:"before"`
+	After  actValue `json:"after"`
 }
+
+// actValue is what is the case before or after an act; which field depends on its kind.
+type actValue struct {
+	Text  string         `json:"text,omitempty"`
+	On    bool           `json:"on,omitempty"`
+	Turn  int            `json:"turn,omitempty"`
+	List  []string       `json:"list,omitempty"`
+	Sizes layout.Weights `json:"sizes,omitempty"`
+}
+
+func said(s string) actValue { return actValue{Text: s} }
+func on(is bool) actValue    { return actValue{On: is} }
 
 type actKind string
 
-// The kinds: sizes of panes (layout.Weights), the theme (its name), a filter (its text),
-// a rule (its status), the breakpoints (their texts).
+// The kinds. Of what the project's store holds: a rule that was moved or written (Text
+// is its status), a session that was renamed (Text), pinned (On) or removed (On), a case
+// that was protected (Target is the session, Turn its turn, Text the case). The others are
+// of the screen.
 const (
-	actLayout actKind = "layout"
-	actTheme  actKind = "theme"
-	actFilter actKind = "filter"
-	actRule   actKind = "rule"
-	actBreaks actKind = "breakpoints"
+	actLayout  actKind = "layout"  // Target is a view, Sizes the panes'
+	actTheme   actKind = "theme"   // Text is its name
+	actFilter  actKind = "filter"  // Target is a pane, Text the filter
+	actKept    actKind = "kept"    // Target is the name of a filter, Text the filter
+	actBreaks  actKind = "breaks"  // List are the breakpoints
+	actRule    actKind = "rule"    // moved by a person
+	actEdit    actKind = "edit"    // a person's wording, a rule of its own
+	actRename  actKind = "rename"  //
+	actPin     actKind = "pin"     //
+	actRemove  actKind = "remove"  //
+	actProtect actKind = "protect" //
 )
 
 // acts is the journal: those before next are done, those from it on are undone.
 type acts struct {
 	list []act
 	next int
+	busy bool // one is being undone or done again
 }
 
 // did takes an act into the journal; what was undone before it cannot be redone.
 func (a *App) did(x act) {
-	a.acts.list = append(a.acts.list[:a.acts.next], x)
+	a.acts.list = append(a.acts.list[:a.acts.next:a.acts.next], x)
 	if over := len(a.acts.list) - maxActs; over > 0 {
 		a.acts.list = append([]act(nil), a.acts.list[over:]...)
 	}
@@ -47,72 +72,216 @@ func (a *App) did(x act) {
 	a.unsaved = true
 }
 
+// acted is the end of an act of a person that changes the store: what to say, and the act
+// for u (of no kind when it cannot be taken back).
+type acted struct {
+	act  act
+	said string
+	err  error
+}
+
+func (a *App) acted(m acted) tea.Cmd {
+	if m.err != nil {
+		return a.say(style.Bad, causeFirst(m.err.Error(), ""))
+	}
+	if m.act.Kind != "" {
+		a.did(m.act)
+	}
+	return a.say(style.Good, m.said)
+}
+
+// undone is the end of an undo, or of a redo. value is what is the case now where only
+// the store knew: the id of a case that was protected again.
+type undone struct {
+	redo  bool
+	value actValue
+	err   error
+}
+
 // undo takes the last act back, or does it again (redo).
 func (a *App) undo(redo bool) tea.Cmd {
+	at, v := a.acts.next-1, actValue{}
 	if redo {
+		at = a.acts.next
+	}
+	x := a.acts.list[at]
+	if v = x.Before; redo {
+		v = x.After
+	}
+	a.unsaved = true
+	if inStore := a.putStored(x, redo); inStore != nil {
+		a.acts.busy = true
+		return inStore
+	}
+	return tea.Batch(a.settled(undone{redo: redo, value: v}), a.put(x, v))
+}
+
+// settled moves the place in the journal once an act is undone or done again. One that
+// cannot be is dropped: what it spoke of is not so any more.
+func (a *App) settled(m undone) tea.Cmd {
+	a.acts.busy, a.unsaved = false, true
+	at := a.acts.next - 1
+	if m.redo {
+		at = a.acts.next
+	}
+	if at < 0 || at >= len(a.acts.list) {
+		return nil
+	}
+	x := &a.acts.list[at]
+	if m.err != nil {
+		said := "cannot be taken back: "
+		if m.redo {
+			said = "cannot be done again: "
+		}
+		a.acts.list = append(a.acts.list[:at:at], a.acts.list[at+1:]...)
+		a.acts.next = min(at, len(a.acts.list))
+		return a.say(style.Warn, said+causeFirst(m.err.Error(), ""))
+	}
+	if m.redo {
 		a.acts.next++
-		x := a.acts.list[a.acts.next-1]
-		return tea.Batch(a.say(style.Info, "again: "+x.words(x.after)), a.put(x, x.after))
+		if x.Kind == actProtect {
+			x.After = m.value
+		}
+		return a.say(style.Info, "again: "+x.words(a.ctx, x.After))
 	}
 	a.acts.next--
-	x := a.acts.list[a.acts.next]
-	return tea.Batch(a.say(style.Info, "undone: "+x.words(x.before)+"; ctrl+r does it again"), a.put(x, x.before))
+	return a.say(style.Info, "undone: "+x.words(a.ctx, x.Before)+"; ctrl+r does it again")
 }
 
 // undoable says why nothing can be undone, or redone; "" when something can.
 func (a *App) undoable(redo bool) string {
 	switch {
+	case a.acts.busy:
+		return "the last one is still being taken back"
 	case redo && a.acts.next == len(a.acts.list):
 		return "nothing to do again"
 	case !redo && a.acts.next == 0:
-		return "nothing to undo: layout, theme, filters, breakpoints and moves of rules are what u takes back"
+		return "nothing to undo: u takes back names, pins, removals, moves of rules, protections, filters, sizes, themes"
 	}
 	return ""
 }
 
 // words say what is the case again.
-func (x act) words(v any) string {
-	switch x.kind {
+func (x act) words(ctx *Context, v actValue) string {
+	switch x.Kind {
 	case actTheme:
-		return "theme " + v.(string)
+		return "theme " + v.Text
 	case actFilter:
-		if v.(string) == "" {
-			return "no filter in " + x.target
+		if v.Text == "" {
+			return "no filter in " + x.Target
 		}
-		return "filter " + v.(string) + " in " + x.target
+		return "filter " + v.Text + " in " + x.Target
+	case actKept:
+		if v.Text == "" {
+			return "no filter is kept as @" + x.Target
+		}
+		return "@" + x.Target + " is " + v.Text
 	case actBreaks:
-		return breakWords(v.([]string))
-	case actRule:
-		return "rule " + tag(x.target) + " is " + string(v.(rule.Status))
+		return breakWords(v.List)
+	case actRule, actEdit:
+		return "rule " + tag(x.Target) + " is " + v.Text
+	case actRename:
+		if v.Text == "" {
+			return tag(x.Target) + " has no name of yours"
+		}
+		return tag(x.Target) + " is called " + v.Text
+	case actPin, actRemove:
+		word := map[bool]string{true: "pinned", false: "not pinned"}[v.On]
+		if x.Kind == actRemove {
+			word = map[bool]string{true: "removed", false: "back"}[v.On]
+		}
+		return ctx.Called(x.Target) + " is " + word
+	case actProtect:
+		if v.Text == "" {
+			return ctx.Called(x.Target) + " is no protected win"
+		}
+		return ctx.Called(x.Target) + " is protected as " + v.Text
 	}
 	return "the sizes of the panes"
 }
 
-// put makes v the case.
-func (a *App) put(x act, v any) tea.Cmd {
-	a.unsaved = true
-	switch x.kind {
+// put makes v the case on the screen.
+func (a *App) put(x act, v actValue) tea.Cmd {
+	switch x.Kind {
 	case actLayout:
-		a.shape[viewID(x.target)] = v.(layout.Weights)
+		a.shape[viewID(x.Target)] = v.Sizes
 		a.arrange()
 	case actTheme:
-		a.look.chosen = v.(string)
+		a.look.chosen = v.Text
 		return a.restyled()
 	case actFilter:
-		if p, ok := a.panes[PaneID(x.target)].(Filterer); ok {
-			return p.Filter(a.ctx, v.(string))
+		if p, ok := a.panes[PaneID(x.Target)].(Filterer); ok {
+			return p.Filter(a.ctx, v.Text)
+		}
+	case actKept:
+		if v.Text == "" {
+			delete(a.saved, x.Target)
+		} else {
+			a.saved[x.Target] = v.Text
 		}
 	case actBreaks:
-		a.putBreakpoints(v.([]string))
+		a.putBreakpoints(v.List)
 		return a.apply(Change{Breaks: true})
-	case actRule:
-		h, end := a.ctx.Harness, a.ctx.Ctx
-		return func() tea.Msg {
-			if v.(rule.Status) == rule.Retired {
-				return moved{what: "retired " + tag(x.target), err: h.RetireRule(end, x.target, "retired in the workbench")}
-			}
-			return moved{what: "restored " + tag(x.target) + " as a candidate", err: h.RestoreRule(end, x.target)}
-		}
 	}
 	return nil
 }
+
+// putStored is put for what the store holds; nil when the act is of the screen.
+func (a *App) putStored(x act, redo bool) tea.Cmd {
+	h, end := a.ctx.Harness, a.ctx.Ctx
+	v := x.Before
+	if redo {
+		v = x.After
+	}
+	var do func() (actValue, error)
+	switch x.Kind {
+	case actRule:
+		do = func() (actValue, error) {
+			switch {
+			case !redo:
+				return v, h.TakeBackMove(end, x.Target)
+			case rule.Status(v.Text) == rule.Retired:
+				return v, h.RetireRule(end, x.Target, retiredHere)
+			}
+			return v, h.RestoreRule(end, x.Target)
+		}
+	case actEdit:
+		do = func() (actValue, error) {
+			if redo {
+				return v, h.TakeBackMove(end, x.Target)
+			}
+			return v, h.RetireRule(end, x.Target, "the wording was taken back")
+		}
+	case actRename:
+		do = func() (actValue, error) { _, err := h.RenameSession(end, x.Target, v.Text); return v, err }
+	case actPin:
+		do = func() (actValue, error) { _, err := h.PinSession(end, x.Target, v.On); return v, err }
+	case actRemove:
+		do = func() (actValue, error) {
+			if v.On {
+				return v, h.RemoveSession(end, x.Target)
+			}
+			return v, h.RestoreSession(end, x.Target)
+		}
+	case actProtect:
+		do = func() (actValue, error) {
+			if !redo {
+				return v, h.RemoveCase(end, x.After.Text)
+			}
+			c, err := h.ProtectCase(end, x.Target, v.Turn, false)
+			return actValue{Text: c.ID, Turn: v.Turn}, err
+		}
+	default:
+		return nil
+	}
+	return func() tea.Msg {
+		if h == nil {
+			return undone{redo: redo, err: fmt.Errorf("there is no project here")}
+		}
+		value, err := do()
+		return undone{redo: redo, value: value, err: err}
+	}
+}
+
+// retiredHere is the reason of a retirement by key.
+const retiredHere = "retired in the workbench"

@@ -79,6 +79,7 @@ func (p *validationPane) Apply(ctx *Context, c Change) tea.Cmd {
 		p.body = vtext.New(p.st().Width)
 		dirty = true
 	}
+	dirty = dirty || c.Names
 	again := c.Reload
 	for _, e := range c.Events {
 		d, a := p.take(e)

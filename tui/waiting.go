@@ -79,7 +79,14 @@ func offered(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 		return nil, err
 	}
 	for _, o := range list[:min(len(list), maxOffered)] {
-		text := "session " + tag(o.SessionID) + " ended well after it had alerted"
+		head, ok, err := tx.Session(o.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			continue // it was removed meanwhile
+		}
+		text := "session " + either(head.Name, tag(o.SessionID)) + " ended well after it had alerted"
 		if n := len(list) - maxOffered; n > 0 && o == list[maxOffered-1] {
 			text += fmt.Sprintf("; %d more: vise cases offers", n)
 		}

@@ -82,6 +82,12 @@ const (
 	Acknowledge ID = "notice.acknowledge"
 	// Protect makes the session in scope a case that rules must not break.
 	Protect ID = "case.protect"
+	// Rename, Pin and Remove are about the session under the cursor: what a person calls
+	// it, whether it stays at the top, and that it goes. Pick finds a session by name.
+	Rename ID = "session.rename"
+	Pin    ID = "session.pin"
+	Remove ID = "session.remove"
+	Pick   ID = "find.session"
 	// PatchRepair gives the agent of the run under the cursor another try,
 	// PatchApply writes its patch to the project, PatchUndo takes it back.
 	PatchRepair ID = "patch.repair"

@@ -38,6 +38,9 @@ var defaults = []Action{
 	{ID: Edit, Title: "edit this rule: your wording becomes a candidate", Short: "edit", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"e"}, Arg: "text", Rank: 6},
 	{ID: Retest, Title: "queue a new test of this rule in force", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"t"}},
 	{ID: Protect, Title: "protect this session as a win", Group: "case", Scope: Pane, Panes: []string{"sessions", "turns", "attention"}, Keys: []string{"p"}},
+	{ID: Rename, Title: "call this session by a name of yours", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"e"}, Arg: "name"},
+	{ID: Pin, Title: "pin this session to the top, or unpin it", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"*"}},
+	{ID: Remove, Title: "remove this session; u brings it back", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"X"}},
 
 	{ID: PatchRepair, Title: "repair this run: another try for its agent", Short: "repair", Group: "patch", Scope: Pane, Panes: []string{"attempts"}, Keys: []string{"r"}, Rank: 6},
 	{ID: PatchApply, Title: "apply this patch to the project", Short: "apply", Group: "patch", Scope: Pane, Panes: []string{"attempts"}, Keys: []string{"a"}, Rank: 7},
@@ -79,7 +82,7 @@ var defaults = []Action{
 	{ID: Copy, Title: "copy what is selected", Group: "copy", Scope: Global, Keys: []string{"y"}},
 	{ID: CopyCommand, Title: "copy the headless command for it", Group: "copy", Scope: Global, Keys: []string{"Y"}},
 	{ID: CopyLink, Title: "copy a link to this place", Group: "copy", Scope: Global, Keys: []string{"L"}},
-	{ID: Undo, Title: "undo: layout, theme, filter, move of a rule", Group: "copy", Scope: Global, Keys: []string{"u"}},
+	{ID: Undo, Title: "undo the last act that can be taken back", Group: "copy", Scope: Global, Keys: []string{"u"}},
 	{ID: Redo, Title: "do again what was undone", Group: "copy", Scope: Global, Keys: []string{"ctrl+r"}},
 
 	{ID: Palette, Title: "commands", Short: "commands", Group: "help", Scope: Global, Keys: []string{":", "ctrl+p"}, Rank: 20},

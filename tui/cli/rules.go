@@ -255,11 +255,18 @@ func (a *app) rulesRetire() *cobra.Command {
 }
 
 func (a *app) rulesRestore() *cobra.Command {
-	return &cobra.Command{
+	var takeBack bool
+	c := &cobra.Command{
 		Use: "restore RULE", Short: "Make a retired rule a candidate again; validation decides", Args: cobra.ExactArgs(1),
+		Long: "A retired rule becomes a candidate with a new trial. With --undo the last retire or restore of a person is taken back\n" +
+			"instead: the rule is exactly what it was. It does not come back into force when another rule was promoted since.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
-				if err := h.RestoreRule(cmd.Context(), args[0]); err != nil {
+				move := h.RestoreRule
+				if takeBack {
+					move = h.TakeBackMove
+				}
+				if err := move(cmd.Context(), args[0]); err != nil {
 					return err
 				}
 				a.done("restored", args[0])
@@ -267,6 +274,8 @@ func (a *app) rulesRestore() *cobra.Command {
 			})
 		},
 	}
+	c.Flags().BoolVar(&takeBack, "undo", false, "take back the last retire or restore of a person")
+	return c
 }
 
 func (a *app) rulesWhy() *cobra.Command {

@@ -22,6 +22,7 @@ type Glyphs struct {
 	Arrow    string // leads to
 	Again    string // a run of a recording
 	Added    string // came since the last look
+	Pin      string // stays at the top
 	Active   string // rule states
 	Trial    string
 	Retired  string
@@ -46,7 +47,7 @@ type Box struct {
 // every width method.
 var Unicode = Glyphs{
 	Ellipsis: "…", Dot: "·", Pointer: "▸", Pass: "✓", Fail: "✕", Neutral: "–", Busy: "●", Held: "◼", Break: "●", Alert: "!",
-	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→", Again: "↻", Added: "+",
+	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→", Again: "↻", Added: "+", Pin: "♦",
 	Active: "●", Trial: "○", Retired: "×", BarFull: "█", BarEmpty: " ", BarEnds: [2]string{"▕", "▏"},
 	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Box: Box{H: "─", V: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
@@ -57,7 +58,7 @@ var Unicode = Glyphs{
 // ASCII is the set for everything else.
 var ASCII = Glyphs{
 	Ellipsis: "~", Dot: "-", Pointer: ">", Pass: "+", Fail: "x", Neutral: "-", Busy: "*", Held: "#", Break: "*", Alert: "!",
-	Stall: "v", Regress: "<", Fired: "!", Up: "^", Down: "v", Open: "v", Shut: ">", Arrow: ">", Again: "@", Added: "+",
+	Stall: "v", Regress: "<", Fired: "!", Up: "^", Down: "v", Open: "v", Shut: ">", Arrow: ">", Again: "@", Added: "+", Pin: "^",
 	Active: "*", Trial: "o", Retired: "x", BarFull: "#", BarEmpty: " ", BarEnds: [2]string{"[", "]"},
 	Sparks: []string{"_", ".", "-", "=", "+", "*", "#", "#"},
 	Box: Box{H: "-", V: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
@@ -68,7 +69,7 @@ var ASCII = Glyphs{
 // Words are for people who listen: every mark is a word, and there are no lines.
 var Words = Glyphs{
 	Ellipsis: "...", Dot: "-", Pointer: ">", Pass: "ok", Fail: "failed", Neutral: "none", Busy: "[busy]", Held: "waiting", Break: "breakpoint", Alert: "alert",
-	Stall: "stall", Regress: "regressed", Fired: "notice", Up: "better", Down: "worse", Open: "unfolded", Shut: "folded", Arrow: "to", Again: "run", Added: "", // "new" is beside it
+	Stall: "stall", Regress: "regressed", Fired: "notice", Up: "better", Down: "worse", Open: "unfolded", Shut: "folded", Arrow: "to", Again: "run", Pin: "pinned", Added: "", // "new" is beside it
 	Active: "", Trial: "", Retired: "", // the word of the state is beside them
 	BarFull: "", BarEmpty: "", BarEnds: [2]string{" ", " "},
 	Sparks: []string{"1", "2", "3", "4", "5", "6", "7", "8"},
