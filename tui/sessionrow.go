@@ -50,7 +50,7 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 		state, stateRole = g.Pass, style.Good
 	}
 	if st.Options().Words {
-		sessionName(r, st, it, role, max(4, r.Left()-40))
+		sessionName(r, st, p.ctx.Names, it, role, max(4, r.Left()-40))
 		r.Space(2).Put(style.Dim, count(it.Counts.Turns, "turn"))
 		switch {
 		case it.CutOff:
