@@ -56,7 +56,10 @@ type Options struct {
 	Artifacts string
 	// Stepper is asked at every checkpoint of a repair; nil never waits.
 	Stepper repair.Stepper
-	Log     *slog.Logger
+	// ModelFor makes the client of another model, provider/model, for a fork; it books in
+	// the same ledger and is closed by the harness. nil: forks have the repair model only.
+	ModelFor func(ctx context.Context, id string) (*model.Client, error)
+	Log      *slog.Logger
 }
 
 // Harness is one project's loop. All methods are safe for concurrent use.
@@ -70,6 +73,10 @@ type Harness struct {
 	log   *slog.Logger
 	red   *guard.Redactor // masks what live runs say before it is stored
 	agent *repair.Agent
+	// stepper and modelFor are what forks need besides the repair agent.
+	stepper  repair.Stepper
+	modelFor func(ctx context.Context, id string) (*model.Client, error)
+
 	valid *validate.Validator
 	// replayer runs cases; nil without an agent.
 	replayer validate.Replayer
@@ -132,13 +139,13 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 		h.by = pandaprobe.Identity
 	}
 	h.ctx, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	if o.Stepper == nil {
+		o.Stepper = repair.Continue()
+	}
+	h.stepper, h.modelFor = o.Stepper, o.ModelFor
 	if o.Model != nil && !o.Config.Evaluate.ObserveOnly {
-		stepper := o.Stepper
-		if stepper == nil {
-			stepper = repair.Continue()
-		}
 		h.agent = &repair.Agent{
-			Store: o.Store, Model: o.Model, Stepper: stepper, Bus: o.Bus, Now: o.Store.Now,
+			Store: o.Store, Model: o.Model, Stepper: o.Stepper, Bus: o.Bus, Now: o.Store.Now,
 			Config: repairConfig(o.Config),
 		}
 	}

@@ -23,7 +23,7 @@ func (h *Harness) closeInterrupted(ctx context.Context) error {
 	if err := h.store.View(func(tx *store.Tx) error {
 		list, err := tx.Episodes(store.Window{Limit: recent})
 		for _, e := range list {
-			if e.Status == episode.Running {
+			if e.Status == episode.Running || e.Status == episode.Open && e.Fork != nil {
 				open = append(open, e)
 			}
 		}
@@ -48,17 +48,27 @@ func (h *Harness) closeInterrupted(ctx context.Context) error {
 			for _, s := range steps {
 				if s.Attempt == e.Attempts {
 					result.Turns = max(result.Turns, s.Turn)
-					result.ToolCalls += len(s.Calls)
+					if !s.Kept {
+						result.ToolCalls += len(s.Calls)
+					}
 					result.Usage = result.Usage.Add(s.Usage)
 				}
 			}
 			e.Status, e.Result = episode.Cancelled, &result
-			if err := tx.Emit(event.Event{Type: event.RepairFailed, SessionID: e.SessionID, TurnIndex: event.Turn(e.TurnIndex), EpisodeID: e.ID,
-				Data: map[string]any{"status": episode.Cancelled, "error_category": "interrupted", "notice_ids": e.NoticeIDs,
-					"turns": result.Turns, "tool_calls": result.ToolCalls}}); err != nil {
+			data := map[string]any{"status": episode.Cancelled, "error_category": "interrupted", "notice_ids": e.NoticeIDs,
+				"turns": result.Turns, "tool_calls": result.ToolCalls}
+			if e.Fork != nil {
+				data["fork_of"] = e.Fork.Of
+			}
+			if err := tx.Emit(event.Event{Type: event.RepairFailed, SessionID: e.SessionID, TurnIndex: event.Turn(e.TurnIndex), EpisodeID: e.ID, Data: data}); err != nil {
 				return err
 			}
-			if err := h.failed(tx, e); err != nil {
+			if e.Fork != nil {
+				err = tx.PutEpisode(e) // it is not run again, so nothing is counted
+			} else {
+				err = h.failed(tx, e)
+			}
+			if err != nil {
 				return err
 			}
 		}

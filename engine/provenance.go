@@ -100,6 +100,9 @@ func alerted(tx *store.Tx, out []Origin, noticeID, episodeID string) ([]Origin, 
 			if e.Result != nil {
 				o.Text += fmt.Sprintf(", by %s after %d model turns", e.Result.Model, e.Result.Turns)
 			}
+			if e.Fork != nil {
+				o.Text += fmt.Sprintf("; a fork of %s from turn %d on, accepted by a person", e.Fork.Of, e.Fork.Turn)
+			}
 		}
 		out = append(out, o)
 	}

@@ -9,7 +9,6 @@ import (
 	"vise/engine/episode"
 	"vise/engine/event"
 	"vise/engine/model"
-	"vise/engine/notice"
 	"vise/engine/repair"
 	"vise/store"
 )
@@ -25,30 +24,17 @@ func (h *Harness) repair(ctx context.Context, id string) (episode.Result, error)
 		if !ok {
 			return fmt.Errorf("no such episode; vise episodes ls lists them")
 		}
+		if ep.Fork != nil {
+			return fmt.Errorf("a fork is run once; fork it again: vise episodes fork %s", id)
+		}
 		if ep.Status.Success() {
 			return fmt.Errorf("it has ended already: %s", ep.Status)
 		}
-		in.Episode = ep
-		for _, nid := range ep.NoticeIDs {
-			n, ok, err := tx.Notice(nid)
-			if err != nil {
-				return err
-			}
-			if !ok || n.Status != notice.Pending {
-				return fmt.Errorf("its notice %s is not pending any more", nid)
-			}
-			in.Notices = append(in.Notices, n)
-		}
-		if in.Session, _, err = tx.Session(ep.SessionID); err != nil {
-			return err
-		}
-		in.Turn, _, err = tx.Turn(ep.SessionID, ep.TurnIndex)
+		in, err = h.repairInput(tx, ep)
 		return err
 	}); err != nil {
 		return episode.Result{}, fmt.Errorf("repair episode %s: %w", id, err)
 	}
-	in.Hints, in.DomainPolicy = h.cfg.Agent.Hints.Scopes, h.cfg.Repair.DomainPolicy
-	in.SanitizeMax = h.cfg.Rules.SanitizeMaxLen
 	result := h.agent.Run(ctx, in.Episode, repair.BuildAssignment(in))
 	if result.ErrorCategory == string(model.KindBudget) {
 		if err := h.store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return h.stopped(tx, result.Error) }); err != nil {

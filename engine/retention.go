@@ -24,7 +24,8 @@ type Expired struct {
 
 // Expire removes sessions that were last stored longer ago than store.retention, at
 // most limit of them (0 = all), with the transcripts of their repairs. Their blobs go
-// with the store's next GC. Sessions that a case was made from stay, and with it those
+// with the store's next GC. Forks of these repairs go as well, but for those whose
+// candidate was accepted. Sessions that a case was made from stay, and with it those
 // that a verdict rests on; so do sessions with an open notice. Rules, notices, episodes
 // and verdicts are never removed. Sessions that a person removed that long ago go for
 // good, whatever the limit. Without a retention nothing happens.
@@ -100,11 +101,13 @@ func (h *Harness) needed(tx *store.Tx) (map[string]bool, error) {
 
 // forgetRepairs removes the transcripts of the repairs of a session.
 func (h *Harness) forgetRepairs(ctx context.Context, session string) (removed int, err error) {
-	var ids []string
+	var ids, forks []string
 	if err := h.store.View(func(tx *store.Tx) error {
 		list, err := tx.EpisodesOfSession(session)
 		for _, e := range list {
-			ids = append(ids, e.ID)
+			if ids = append(ids, e.ID); e.Fork != nil && e.Fork.AcceptedAt == "" {
+				forks = append(forks, e.ID)
+			}
 		}
 		return err
 	}); err != nil {
@@ -118,6 +121,17 @@ func (h *Harness) forgetRepairs(ctx context.Context, session string) (removed in
 			}); err != nil {
 				return removed, err
 			}
+		}
+	}
+	for _, id := range forks {
+		if err := h.store.Update(ctx, func(tx *store.Tx) error {
+			ep, ok, err := tx.Episode(id)
+			if err != nil || !ok {
+				return err
+			}
+			return removeFork(tx, ep, "retention")
+		}); err != nil {
+			return removed, err
 		}
 	}
 	return removed, nil

@@ -9,6 +9,7 @@ import (
 	"vise/engine"
 	"vise/engine/config"
 	"vise/engine/event"
+	"vise/engine/repair"
 	"vise/engine/trace"
 	"vise/store"
 )
@@ -42,6 +43,7 @@ func TestRetention(t *testing.T) {
 	}
 	p.begin("repaired", trace.Live)
 	p.end(bad("repaired", 0)) // makes a case, which needs it
+	p.fork(engine.ForkSpec{Episode: p.onlyEpisode().ID, Change: repair.Change{Turn: -1}}) // goes with its parent's transcript
 	if err := p.EndSession(t.Context(), trace.Session{ID: "repaired", Origin: trace.Live, Source: "acp", Started: p.now},
 		event.Event{Type: event.AgentExited, SessionID: "repaired"}); err != nil {
 		t.Fatal(err)

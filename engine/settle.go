@@ -93,7 +93,7 @@ func (h *Harness) nextEpisode(ctx context.Context, session string) (next *episod
 		slices.SortStableFunc(known, func(a, b episode.Episode) int { return strings.Compare(primary(a), primary(b)) })
 		now := h.store.Now()
 		for _, e := range known {
-			if e.Result != nil && e.Status.Success() && (latest == nil || !e.Result.Ended.Before(latest.Ended)) {
+			if e.Fork == nil && e.Result != nil && e.Status.Success() && (latest == nil || !e.Result.Ended.Before(latest.Ended)) {
 				latest = e.Result
 			}
 			if next == nil && whole(e, pending) && e.Status != episode.Dead && !e.NotBefore.After(now) {
@@ -118,9 +118,9 @@ func primary(e episode.Episode) string {
 
 // whole reports whether an episode still waits for an end, with all its notices
 // pending. One that lost a notice to a person's acknowledgement can no longer
-// resolve as a whole; what is left of it is grouped anew.
+// resolve as a whole; what is left of it is grouped anew. A fork waits for nothing.
 func whole(e episode.Episode, pending []notice.Notice) bool {
-	return !e.Status.Success() && !slices.ContainsFunc(e.NoticeIDs, func(id string) bool {
+	return e.Fork == nil && !e.Status.Success() && !slices.ContainsFunc(e.NoticeIDs, func(id string) bool {
 		return !slices.ContainsFunc(pending, func(n notice.Notice) bool { return n.ID == id })
 	})
 }
@@ -240,23 +240,40 @@ func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, err
 			return episode.Result{}, &StillRunning{EpisodeID: id, Err: context.Cause(ctx)}
 		}
 	}
-	r := &running{done: make(chan struct{})}
+	r, end := h.claimLocked(id)
+	h.mu.Unlock()
+	defer end()
+	rctx, stop := h.runContext(ctx)
+	defer stop()
+	r.result, r.err = h.repair(rctx, id)
+	return r.result, r.err
+}
+
+// claim says that an episode is being run here, until end is called.
+func (h *Harness) claim(id string) (r *running, end func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.claimLocked(id)
+}
+
+func (h *Harness) claimLocked(id string) (r *running, end func()) {
+	r = &running{done: make(chan struct{})}
 	h.repairs[id] = r
 	h.work.Add(1)
-	h.mu.Unlock()
-	defer h.work.Done()
-	defer func() {
+	return r, func() {
 		h.mu.Lock()
 		delete(h.repairs, id)
 		h.mu.Unlock()
 		close(r.done)
-	}()
-	// The repair ends with the caller's context or with the harness.
-	rctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	defer context.AfterFunc(h.ctx, func() { stop(ErrClosed) })()
-	r.result, r.err = h.repair(rctx, id)
-	return r.result, r.err
+		h.work.Done()
+	}
+}
+
+// runContext is the context of a run: it ends with the caller's or with the harness.
+func (h *Harness) runContext(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	detach := context.AfterFunc(h.ctx, func() { cancel(ErrClosed) })
+	return ctx, func() { detach(); cancel(nil) }
 }
 
 // PendingEpisodes makes sure that every pending notice of every session belongs to

@@ -1,6 +1,10 @@
 package store
 
-import "vise/engine/episode"
+import (
+	"errors"
+
+	"vise/engine/episode"
+)
 
 var episodes = &table[episode.Episode]{
 	kind: kindEpisode, name: "episode",
@@ -35,6 +39,21 @@ func (tx *Tx) Episodes(w Window) ([]episode.Episode, error) {
 func (tx *Tx) EpisodesOfSession(session string) ([]episode.Episode, error) {
 	return collect(tx, episodes, scan{prefix: key(kindEpisodeOf, session)}, 0)
 }
+
+// DeleteFork removes a fork with its transcript, which is at most as long as one repair.
+// Other episodes are never removed.
+func (tx *Tx) DeleteFork(e episode.Episode) error {
+	if e.Fork == nil {
+		return tx.fail("delete fork", errors.New("episode "+e.ID+" is none"))
+	}
+	if _, err := tx.DeleteSteps(e.ID, maxForkSteps); err != nil {
+		return err
+	}
+	return remove(tx, episodes, key(kindEpisode, e.ID))
+}
+
+// maxForkSteps bounds the turns of a fork that one transaction removes.
+const maxForkSteps = 10_000
 
 var steps = &table[episode.Step]{
 	kind: kindStep, name: "step",

@@ -376,7 +376,10 @@ func (a *App) followEvent(e event.Event) {
 			s.Turn, s.Span = *e.TurnIndex, ""
 		}
 	case e.Type == event.RepairStarted:
-		s.Episode, s.Step, s.Attempt, s.Notice = e.EpisodeID, 0, 0, e.NoticeID
+		s.Episode, s.Step, s.Attempt = e.EpisodeID, 0, 0
+		if e.NoticeID != "" { // a fork's is that of its parent, which is there
+			s.Notice = e.NoticeID
+		}
 	case e.Type == event.PatchStarted && running.Kind == Mending:
 		s.Run = e.RunID
 	case e.Type == event.RuleAdd, e.Type == event.ValidationCandidate:

@@ -102,6 +102,16 @@ func eventWords(ctx *Context, e event.Event) string {
 		return about(tag(e.RuleID), d.text("scope"), d.text("metric"))
 	case event.RepairNoticeResolved:
 		return about(tag(e.NoticeID), d.text("resolution"), tag(e.RuleID))
+	case event.EpisodeForked:
+		changed := ""
+		if d["edited"] != nil {
+			changed = d.text("edited") + " changed"
+		}
+		return about(tag(e.EpisodeID), place, "goes on from "+tag(d.text("fork_of"))+" after turn "+d.int("turn"), "by "+d.text("model"), changed)
+	case event.ForkAccepted:
+		return about(tag(e.EpisodeID), tag(e.RuleID))
+	case event.ForkRemoved:
+		return about(tag(e.EpisodeID), "fork of "+tag(d.text("fork_of")), "by "+d.text("by"))
 	case event.RulePromote, event.RuleRetire:
 		return about(tag(e.RuleID), d.text("reason"))
 	case event.RetestQueued:

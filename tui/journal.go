@@ -32,7 +32,7 @@ var topics = []topic{
 		event.BudgetStopped, event.StoreQuarantined}},
 	{"repair", []event.Type{event.RepairStarted, event.RepairModelTurn, event.RepairToolCall, event.RepairCandidateAdded, event.RepairNoticeResolved,
 		event.RepairCompleted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
-		event.RepairTimedOut, event.RepairFailed}},
+		event.RepairTimedOut, event.RepairFailed, event.EpisodeForked, event.ForkAccepted, event.ForkRemoved}},
 	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.CaseShrunk, event.WinOffered, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationPair, event.ValidationVerdict, event.ValidationRoundEnded}},
 	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded, event.RetestQueued}},

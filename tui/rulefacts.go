@@ -45,6 +45,9 @@ func (p *rulesPane) facts() []string {
 	fact("scope", style.Text, r.Scope+", "+r.Applicability)
 	fact("metric", style.Text, r.Metric)
 	fact("from", style.Dim, strings.TrimSpace(strings.Join([]string{tag(r.SourceNoticeID), tag(r.EpisodeID), "by " + author(r.Author), stamp(r.CreatedAt)}, "  ")))
+	if r.ForkOf != "" {
+		fact("fork", style.Dim, "of "+tag(r.ForkOf)+", accepted by a person")
+	}
 	if r.EditedFrom != "" {
 		fact("edited", style.Dim, "from "+tag(r.EditedFrom))
 	}

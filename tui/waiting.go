@@ -151,8 +151,8 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 	}
 	n := 0
 	for _, e := range list {
-		if running(e) {
-			continue
+		if e.Fork != nil || running(e) {
+			continue // nothing waits for a fork
 		}
 		var x AttentionItem
 		why := ""

@@ -158,7 +158,7 @@ func repaired(ctx *Context, session, noticeID string) tea.Cmd {
 			list, err := tx.EpisodesOfSession(session)
 			for _, e := range list {
 				for _, n := range e.NoticeIDs {
-					if n == noticeID {
+					if n == noticeID && e.Fork == nil {
 						id = e.ID
 					}
 				}

@@ -58,6 +58,9 @@ type Episode struct {
 	// CandidateID is the one candidate this episode ever created, over all runs and crashes.
 	CandidateID string  `json:"candidate_id,omitempty"`
 	Result      *Result `json:"result,omitempty"`
+	// Fork is set when this is a what-if over another episode. It repairs nothing: what
+	// it decides is kept here.
+	Fork *Fork `json:"fork,omitempty"`
 }
 
 // RepairSession is the name of the repair agent's own session: never task activity.
@@ -120,6 +123,9 @@ type Step struct {
 	Started   time.Time   `json:"started,omitzero"`
 	Ended     time.Time   `json:"ended,omitzero"`
 	Error     string      `json:"error,omitempty"`
+	// Kept: the turn is that of the episode which was forked, not one of this run. Its
+	// usage is the other's, and left out here.
+	Kept bool `json:"kept,omitempty"`
 }
 
 // Message is one message of the repair conversation.

@@ -48,6 +48,9 @@ const (
 	RepairUnactionable     Type = "repair_unactionable"
 	RepairTimedOut         Type = "repair_timed_out"
 	RepairFailed           Type = "repair_failed"
+	EpisodeForked          Type = "episode_forked" // a past repair goes on under other conditions; the run's events have Data["fork_of"]
+	ForkAccepted           Type = "fork_accepted"  // its candidate is one of the live rules now
+	ForkRemoved            Type = "fork_removed"
 	ImportFinished         Type = "import_finished"
 	AgentStarted           Type = "agent_started"
 	AgentExited            Type = "agent_exited"
@@ -83,7 +86,7 @@ var Journal = []Type{
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationPair, ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
-	RepairUnactionable, RepairTimedOut, RepairFailed, ImportFinished, AgentStarted, AgentExited, TurnReplayed, ModelCallsKept,
+	RepairUnactionable, RepairTimedOut, RepairFailed, EpisodeForked, ForkAccepted, ForkRemoved, ImportFinished, AgentStarted, AgentExited, TurnReplayed, ModelCallsKept,
 	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, SessionRestored, SessionRenamed, SessionPinned, NoticeResumed, NoticeAcknowledged, BudgetStopped,
 	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
 	PatchState, PatchApplied, PatchUndone, PatchRemoved,

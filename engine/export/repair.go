@@ -28,7 +28,7 @@ func (x *Exporter) repairTrace(tx *store.Tx, s subject) ([]byte, error) {
 	}
 	var steps []episode.Step
 	for _, st := range all {
-		if st.Attempt == s.attempt {
+		if st.Attempt == s.attempt && !st.Kept {
 			steps = append(steps, st)
 		}
 	}
@@ -43,6 +43,9 @@ func (x *Exporter) repairTrace(tx *store.Tx, s subject) ([]byte, error) {
 	b.label(root, "session.id", session)
 	b.label(root, "vise.episode_id", ep.ID)
 	b.label(root, "vise.task_session_id", ep.SessionID)
+	if ep.Fork != nil {
+		b.label(root, "vise.fork_of", ep.Fork.Of)
+	}
 	b.number(root, "vise.turn_index", int64(ep.TurnIndex))
 	b.number(root, "vise.attempt", int64(s.attempt))
 	b.label(root, "vise.notice_ids", strings.Join(ep.NoticeIDs, " "))

@@ -94,6 +94,10 @@ type Agent struct {
 // settlement_timeout when its deadline passed, else cancelled. Either way there is
 // one terminal event, with the turns, tokens and candidate of the run.
 func (a *Agent) Run(ctx context.Context, ep episode.Episode, as episode.Assignment) episode.Result {
+	return a.newRun(ep, as).run(ctx)
+}
+
+func (a *Agent) newRun(ep episode.Episode, as episode.Assignment) *run {
 	r := &run{agent: a, now: a.Now, stepper: a.Stepper, redactor: guard.DefaultRedactor(), ep: ep, as: as}
 	if r.now == nil {
 		r.now = time.Now
@@ -101,7 +105,7 @@ func (a *Agent) Run(ctx context.Context, ep episode.Episode, as episode.Assignme
 	if r.stepper == nil {
 		r.stepper = Continue()
 	}
-	return r.run(ctx)
+	return r
 }
 
 // question asks the model within the timeout.

@@ -12,6 +12,7 @@ import (
 	"vise/engine/event"
 	"vise/engine/guard"
 	"vise/engine/model"
+	"vise/engine/rule"
 	"vise/engine/rule/tools"
 	"vise/store"
 )
@@ -44,6 +45,11 @@ type run struct {
 	ep       episode.Episode
 	as       episode.Assignment
 
+	// branch is what a fork goes on from, then the rules of that time.
+	branch *Branch
+	then   rule.Past
+	edited bool // the call being executed has arguments that a person wrote
+
 	tools    *toolset
 	messages []model.Message
 	// told is the number of messages already stored with a step.
@@ -73,7 +79,11 @@ func (r *run) run(ctx context.Context) episode.Result {
 	started := r.now()
 	r.attempt = r.ep.Attempts + 1
 	r.ep.Attempts, r.ep.Status = r.attempt, episode.Running
-	r.tools = &toolset{agent: a, run: r, reads: tools.New(a.Store, tools.Options{TrialMin: a.Config.TrialMin})}
+	var rules rule.Source = a.Store
+	if r.ep.Fork != nil {
+		rules = pastRules{r}
+	}
+	r.tools = &toolset{agent: a, run: r, reads: tools.New(rules, tools.Options{TrialMin: a.Config.TrialMin})}
 	if r.ep.CandidateID != "" {
 		// An earlier run was cut off after it had written its one rule.
 		r.tools.found.candidates = []string{r.ep.CandidateID}
@@ -90,14 +100,21 @@ func (r *run) run(ctx context.Context) episode.Result {
 	if err != nil {
 		return r.finish(ctx, ending{status: episode.Failed, category: CategoryStore, err: err})
 	}
-	user, err := brief(r.as, r.ep)
-	if err != nil {
-		return r.finish(ctx, ending{status: episode.Failed, category: CategoryException, err: err})
-	}
-	r.messages = []model.Message{{Role: model.System, Content: system}, {Role: model.User, Content: user}}
 	r.deadline = started.Add(max(0, a.Config.Timeout))
+	if r.branch != nil {
+		r.resume()
+		if end, done := r.again(ctx); done {
+			return r.finish(ctx, end)
+		}
+	} else {
+		user, err := brief(r.as, r.ep)
+		if err != nil {
+			return r.finish(ctx, ending{status: episode.Failed, category: CategoryException, err: err})
+		}
+		r.messages = []model.Message{{Role: model.System, Content: system}, {Role: model.User, Content: user}}
+	}
 	turns := max(1, a.Config.MaxTurns)
-	for r.turn = 1; r.turn <= turns; r.turn++ {
+	for r.turn++; r.turn <= turns; r.turn++ {
 		end, done := r.round(ctx)
 		if done {
 			return r.finish(ctx, end)
@@ -125,7 +142,7 @@ func (r *run) round(ctx context.Context) (end ending, done bool) {
 		return ending{status: episode.Failed, category: CategoryTokens, turns: r.turn - 1}, true
 	}
 	r.open()
-	reply, err := r.agent.question(ctx, left, model.Request{Messages: r.messages, Tools: toolDefinitions(), MaxTokens: int(tokens),
+	reply, err := r.agent.question(ctx, left, model.Request{Messages: r.messages, Tools: r.offered(), MaxTokens: int(tokens),
 		Temperature: r.agent.Config.Temperature, ReasoningEffort: r.agent.Config.ReasoningEffort, Purpose: "repair"}, r.stream)
 	r.close(reply, err)
 	if err != nil {

@@ -37,6 +37,9 @@ func (t *toolset) noticeRead(args map[string]any) outcome {
 	if !found {
 		return refused(refuse(rule.ErrNoticeMissing, "notice %s has vanished", id))
 	}
+	if t.run.ep.Fork != nil {
+		n = Open(n)
+	}
 	n = cleanNotice(n, t.run.textMax())
 	raw, err := json.Marshal(n)
 	if err != nil {
@@ -91,7 +94,7 @@ func (t *toolset) noticeResolve(tx *store.Tx, args map[string]any) (outcome, err
 		return outcome{}, refuse(rule.ErrInvalidResolution, "this episode wrote candidate %s: acknowledge the notice with it (%s)", t.found.candidates[0], toolNoticeAck)
 	}
 	if !blank(existing) {
-		r, found, err := tx.Rule(existing)
+		r, found, err := t.rules(tx).Rule(existing)
 		if err != nil {
 			return outcome{}, err
 		}
@@ -122,6 +125,10 @@ func (t *toolset) noticeResolve(tx *store.Tx, args map[string]any) (outcome, err
 
 // resolve acknowledges all notices of the episode, or none.
 func (t *toolset) resolve(tx *store.Tx, kind, ruleID, note string) (outcome, error) {
+	if t.run.ep.Fork != nil {
+		t.keepResolution(kind, ruleID, note)
+		return t.resolved(kind), nil
+	}
 	notices := make([]notice.Notice, 0, len(t.run.ep.NoticeIDs))
 	for _, id := range t.run.ep.NoticeIDs {
 		n, found, err := tx.Notice(id)
@@ -147,7 +154,12 @@ func (t *toolset) resolve(tx *store.Tx, kind, ruleID, note string) (outcome, err
 		return outcome{}, err
 	}
 	t.found.resolution = kind
-	return outcome{ok: true, data: map[string]any{"ok": true, "notice_ids": t.run.ep.NoticeIDs, "resolution": kind}}, nil
+	return t.resolved(kind), nil
+}
+
+// resolved is the answer about an episode that was closed.
+func (t *toolset) resolved(kind string) outcome {
+	return outcome{ok: true, data: map[string]any{"ok": true, "notice_ids": t.run.ep.NoticeIDs, "resolution": kind}}
 }
 
 // clean sanitises a text the model wrote.

@@ -36,7 +36,11 @@ func (r *run) textMax() int {
 // event is a journal event of the run.
 func (r *run) event(t event.Type, data map[string]any) event.Event {
 	e := event.Event{At: r.now(), Type: t, SessionID: r.ep.SessionID, TurnIndex: event.Turn(r.ep.TurnIndex), EpisodeID: r.ep.ID, Data: data}
-	if len(r.ep.NoticeIDs) > 0 {
+	switch {
+	case r.ep.Fork != nil:
+		// Nothing is repaired: who counts by notice must not take it for a repair of it.
+		e.Data["fork_of"] = r.ep.Fork.Of
+	case len(r.ep.NoticeIDs) > 0:
 		e.NoticeID = r.ep.NoticeIDs[0]
 	}
 	return e

@@ -70,8 +70,10 @@ func (t *toolset) ruleAdd(tx *store.Tx, args map[string]any) (outcome, error) {
 	if err := t.leaks(tx, proposal); err != nil {
 		return outcome{}, err
 	}
-	if err := room(tx, t.agent.Config.MaxActive); err != nil {
-		return outcome{}, err
+	if t.run.ep.Fork == nil { // what a fork writes takes no room until it is accepted
+		if err := room(tx, t.agent.Config.MaxActive); err != nil {
+			return outcome{}, err
+		}
 	}
 	return t.create(tx, proposal)
 }
@@ -141,7 +143,7 @@ func (t *toolset) notices(tx *store.Tx) ([]notice.Notice, error) {
 // considered; the first is the one to point at. A rule that evidence has retired
 // may not come back word for word.
 func (t *toolset) covered(tx *store.Tx, proposal rule.Rule) (outcome, bool, error) {
-	rules, err := rule.Comparable(tx, proposal)
+	rules, err := rule.Comparable(t.rules(tx), proposal)
 	if err != nil {
 		return outcome{}, false, err
 	}
@@ -166,7 +168,7 @@ func (t *toolset) covered(tx *store.Tx, proposal rule.Rule) (outcome, bool, erro
 		t.found.consider(first.RuleID)
 	}
 	t.found.suppression = first.Reason
-	existing, _, err := tx.Rule(first.RuleID)
+	existing, _, err := t.rules(tx).Rule(first.RuleID)
 	if err != nil {
 		return outcome{}, false, err
 	}
@@ -184,6 +186,15 @@ func (t *toolset) create(tx *store.Tx, r rule.Rule) (outcome, error) {
 	r.EpisodeID, r.Author = t.run.ep.ID, t.agent.modelName()
 	if len(t.run.ep.NoticeIDs) > 0 {
 		r.SourceNoticeID = t.run.ep.NoticeIDs[0]
+	}
+	if t.run.ep.Fork != nil {
+		if r.Status = rule.Candidate; t.run.edited {
+			r.Author = rule.Person
+		}
+		if err := t.keepCandidate(tx, r); err != nil {
+			return outcome{}, err
+		}
+		return t.added(r), nil
 	}
 	if err := begin(tx, &r, t.agent.Config.ValidationOn); err != nil {
 		return outcome{}, err
@@ -209,13 +220,20 @@ func (t *toolset) create(tx *store.Tx, r rule.Rule) (outcome, error) {
 	if err := tx.Emit(e); err != nil {
 		return outcome{}, err
 	}
+	out := t.added(r)
+	out.created = r.ID
+	return out, nil
+}
+
+// added is the answer about a rule that was added.
+func (t *toolset) added(r rule.Rule) outcome {
 	t.found.candidates = append(t.found.candidates, r.ID)
 	// What an earlier, suppressed attempt ran into does not describe this rule.
 	t.found.suppression, t.found.existingRule = "", ""
-	return outcome{ok: true, created: r.ID, data: map[string]any{"ok": true, "created": true, "rule": map[string]any{
+	return outcome{ok: true, data: map[string]any{"ok": true, "created": true, "rule": map[string]any{
 		"id": r.ID, "rule": r.Text, "rationale": r.Rationale, "status": string(r.Status), "scope": r.Scope,
 		"applicability": r.Applicability, "metric": r.Metric, "tags": r.Tags, "failure_signatures": r.FailureSignatures,
-		"source_notice_id": r.SourceNoticeID}}}, nil
+		"source_notice_id": r.SourceNoticeID}}}
 }
 
 // begin makes a new rule a candidate with its trial; where nothing validates it is

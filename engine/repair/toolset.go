@@ -79,16 +79,19 @@ func (t *toolset) call(ctx context.Context, name string, args map[string]any, th
 	before, ep := t.found.clone(), t.run.ep
 	var out outcome
 	var write func(*store.Tx) (outcome, error)
-	switch name {
-	case toolNoticeRead:
+	no, denied := t.denied(name)
+	switch {
+	case denied:
+		out = no
+	case name == toolNoticeRead:
 		out = t.noticeRead(args)
-	case toolTraceInspect:
+	case name == toolTraceInspect:
 		out = t.traceInspect(ctx, args)
-	case toolRuleAdd:
+	case name == toolRuleAdd:
 		write = func(tx *store.Tx) (outcome, error) { return t.ruleAdd(tx, args) }
-	case toolNoticeAck:
+	case name == toolNoticeAck:
 		write = func(tx *store.Tx) (outcome, error) { return t.noticeAck(tx, args) }
-	case toolNoticeResolve:
+	case name == toolNoticeResolve:
 		write = func(tx *store.Tx) (outcome, error) { return t.noticeResolve(tx, args) }
 	default:
 		out = t.read(name, args)

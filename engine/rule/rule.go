@@ -45,6 +45,8 @@ type Rule struct {
 	Author string `json:"author,omitempty"`
 	// EditedFrom is the rule whose text a person has edited into this one.
 	EditedFrom string `json:"edited_from,omitempty"`
+	// ForkOf is the episode whose fork wrote the rule; a person has accepted it.
+	ForkOf string `json:"fork_of,omitempty"`
 	// RetiredReason and VerdictID explain the last transition.
 	Reason    string `json:"reason,omitempty"`
 	VerdictID string `json:"verdict_id,omitempty"`

@@ -4,17 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"vise/engine/episode"
+	"vise/engine/repair"
 	"vise/store"
 )
 
 func (a *app) episodesCmd() *cobra.Command {
 	c := &cobra.Command{Use: "episodes", Short: "Repair episodes, step by step"}
-	c.AddCommand(a.episodesLs(), a.episodesShow(), a.episodesRun(), a.episodesDiff())
+	c.AddCommand(a.episodesLs(), a.episodesShow(), a.episodesRun(), a.episodesDiff(), a.episodesFork(), a.episodesAccept(), a.episodesRm())
 	return c
 }
 
@@ -35,16 +37,21 @@ func (a *app) episodesLs() *cobra.Command {
 				return err
 			}
 			return a.list("vise.episode/1", len(list), func(i int) any { return list[i] }, "no episodes yet",
-				[]string{"EPISODE", "STATUS", "SESSION", "TURN", "ATTEMPTS", "RULE"}, func(i int) []string {
+				[]string{"EPISODE", "STATUS", "SESSION", "TURN", "ATTEMPTS", "RULE", "FORK OF"}, func(i int) []string {
 					e := list[i]
-					return []string{e.ID, string(e.Status), show(e.SessionID, 60), strconv.Itoa(e.TurnIndex), strconv.Itoa(e.Attempts), e.CandidateID}
+					of := ""
+					if e.Fork != nil {
+						of = fmt.Sprintf("%s:%d", e.Fork.Of, e.Fork.Turn)
+					}
+					return []string{e.ID, string(e.Status), show(e.SessionID, 60), strconv.Itoa(e.TurnIndex), strconv.Itoa(e.Attempts), e.CandidateID, of}
 				})
 		},
 	}
 }
 
 func (a *app) episodesShow() *cobra.Command {
-	return &cobra.Command{
+	var messages bool
+	c := &cobra.Command{
 		Use: "show EPISODE", Short: "Show an episode: every model turn and tool call", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.openRead(cmd.Context())
@@ -67,6 +74,9 @@ func (a *app) episodesShow() *cobra.Command {
 			}); err != nil {
 				return err
 			}
+			if messages {
+				return a.printMessages(repair.Transcript(slices.DeleteFunc(steps, func(s episode.Step) bool { return s.Attempt != e.Attempts })))
+			}
 			if a.json {
 				if err := a.out.object("vise.episode/1", e); err != nil {
 					return err
@@ -82,13 +92,23 @@ func (a *app) episodesShow() *cobra.Command {
 			return a.out.err
 		},
 	}
+	c.Flags().BoolVar(&messages, "messages", false, "the conversation of its newest attempt instead, message by message, numbered")
+	return c
 }
 
 func (a *app) printEpisode(e episode.Episode, steps []episode.Step) {
 	a.out.printf("%s  %s  session %s turn %d  attempts %d", e.ID, e.Status, show(e.SessionID, 128), e.TurnIndex, e.Attempts)
+	if e.Fork != nil {
+		a.out.printf("%s", forkWords(e))
+		a.forkDecision(e)
+	}
 	for _, st := range steps {
 		a.out.printf("")
-		a.out.printf("attempt %d, turn %d  (%d in, %d out)", st.Attempt, st.Turn, st.Usage.Input, st.Usage.Output)
+		if st.Kept {
+			a.out.printf("attempt %d, turn %d  (kept from %s)", st.Attempt, st.Turn, e.Fork.Of)
+		} else {
+			a.out.printf("attempt %d, turn %d  (%d in, %d out)", st.Attempt, st.Turn, st.Usage.Input, st.Usage.Output)
+		}
 		if st.Reasoning != "" {
 			a.out.printf("  thought  %s", show(st.Reasoning, 200))
 		}

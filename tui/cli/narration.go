@@ -140,7 +140,23 @@ func sentence(e event.Event) string {
 		return e.RuleID
 	case event.RepairNoticeResolved:
 		return fmt.Sprintf("%s %s", words("resolution"), e.NoticeID)
+	case event.EpisodeForked:
+		s := fmt.Sprintf("%s goes on from %s after turn %s, with %s", e.EpisodeID, words("fork_of"), text("turn"), words("model"))
+		if d["edited"] != nil {
+			s += " · " + words("edited") + " changed"
+		}
+		if d["denied"] != nil {
+			s += " · without " + words("denied")
+		}
+		return s
+	case event.ForkAccepted:
+		return fmt.Sprintf("%s · rule %s by a person", e.EpisodeID, e.RuleID)
+	case event.ForkRemoved:
+		return fmt.Sprintf("%s · by %s", e.EpisodeID, words("by"))
 	case event.RuleAdd:
+		if d["fork_of"] != nil {
+			return fmt.Sprintf("%s · candidate in %s, from a fork of %s, accepted by a person", e.RuleID, words("scope"), words("fork_of"))
+		}
 		if d["edited_from"] != nil {
 			return fmt.Sprintf("%s · candidate in %s, edited by a person from %s", e.RuleID, words("scope"), words("edited_from"))
 		}

@@ -235,15 +235,16 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 			return errors.New("no agent is configured: set agent.command in vise.toml, e.g. command = [\"my-agent\", \"acp\"]; vise replay --recorded works without one")
 		}
 	}
+	if n.repair {
+		o.ModelFor = func(ctx context.Context, id string) (*model.Client, error) { return a.newModel(ctx, cfg, id, o.Ledger) }
+		o.Stepper = n.stepper
+	}
 	if n.repair && cfg.Repair.Model != "" {
 		client, err := a.newModel(ctx, cfg, cfg.Repair.Model, o.Ledger)
 		if err != nil {
 			return err
 		}
 		o.Model = client
-		if o.Stepper = n.stepper; o.Stepper == nil {
-			o.Stepper = repair.Continue()
-		}
 	}
 	h.Harness, err = engine.Open(ctx, o)
 	if err != nil {

@@ -178,6 +178,9 @@ func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired 
 	if r.EditedFrom != "" {
 		a.out.printf("edited from %s", r.EditedFrom)
 	}
+	if r.ForkOf != "" {
+		a.out.printf("written in a fork of episode %s, accepted by a person", r.ForkOf)
+	}
 	if r.Reason != "" {
 		a.out.printf("%s: %s", r.Status, show(r.Reason, 400))
 	}
