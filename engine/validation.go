@@ -83,7 +83,11 @@ func IdentityOf(cfg *config.Config, agent, verifier string) evidence.Identity {
 // these. What the command says may hold a credential, so it goes in as a digest.
 func surroundings(cfg *config.Config, agent string) string {
 	a := cfg.Agent
-	raw, err := json.Marshal([]any{a.Command, a.Driver, a.Workspace, a.WorkspaceFrom, a.Preamble, a.Permissions, a.Env})
+	parts := []any{a.Command, a.Driver, a.Workspace, a.WorkspaceFrom, a.Preamble, a.Permissions, a.Env}
+	if a.Effects != config.Default().Agent.Effects || a.Mode != "" || len(a.Options) > 0 {
+		parts = append(parts, a.Effects, a.Mode, a.Options)
+	}
+	raw, err := json.Marshal(parts)
 	if err != nil {
 		panic(fmt.Sprintf("engine: agent settings: %v", err)) // texts and lists of texts
 	}

@@ -62,6 +62,7 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 	run.Session.Agent = out.info.Name()
 	if out.info.PID != 0 {
 		run.Session.Attrs["sandbox"] = out.info.Held.String()
+		c.Agent.describe(out.info, run.Session.Attrs)
 	}
 	run.Session.Ended = c.Now()
 	run.Session.Counts = trace.Count(run.Turns)

@@ -27,7 +27,7 @@ func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (
 		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
 	}
 	session, err := agent.start(ctx, driver.Config{
-		Command: agent.Command, Dir: dir, Env: driver.Environ(agent.Env, around.env, environ), Sandbox: around.box,
+		Command: agent.Command, Dir: dir, Env: driver.Environ(agent.Env, around.env, environ), Sandbox: around.box, Mode: agent.Mode, Options: agent.Options,
 		StartTimeout: agent.StartTimeout, Log: io.Discard, SessionID: "greet",
 	})
 	if err != nil {

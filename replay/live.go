@@ -11,6 +11,7 @@ import (
 	"vise/engine/evidence"
 	"vise/engine/guard"
 	"vise/engine/model/cassette"
+	"vise/engine/process"
 	"vise/engine/trace"
 	"vise/replay/driver"
 )
@@ -38,7 +39,11 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	view.Hidden, head.RulesHidden = hidden, hidden
 	var turns int
 	out, err := r.drive(ctx, plan{
-		runID: runID, sessionID: head.ID, inputs: inputs, view: view,
+		runID: runID, sessionID: head.ID, inputs: inputs, view: view, recorded: from.ID,
+		onIdle: func(turn int, silent time.Duration) {
+			host.Publish(event.Event{Type: event.AgentIdle, At: r.Now(), SessionID: head.ID, TurnIndex: event.Turn(turn), RunID: runID,
+				Data: map[string]any{"silent_s": int(silent.Seconds()), "limit_s": int(r.Agent.IdleTimeout.Seconds())}})
+		},
 		seed: evidence.RunSeed(r.BaseSeed, from.ID, "live", strconv.Itoa(n)),
 		// Long enough for every turn to use its whole time, and the repairs between them.
 		ttl: time.Duration(len(inputs)+1) * (r.Agent.TurnTimeout + time.Hour),
@@ -49,10 +54,12 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		onStart: func(info driver.Info) error {
 			head.Agent = info.Name()
 			head.Attrs["sandbox"] = info.Held.String()
+			r.Agent.describe(info, head.Attrs)
 			data := map[string]any{"agent": head.Agent, "replay_of": from.ID, "pid": info.PID, "turns": len(inputs)}
 			if len(hidden) > 0 {
 				data["rules_hidden"] = hidden
 			}
+			r.Agent.describe(info, data)
 			return host.BeginSession(ctx, head, event.Event{Type: event.AgentStarted, SessionID: head.ID, RunID: runID,
 				Data: withSandbox(info.Held, data)})
 		},
@@ -82,6 +89,15 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	if out.info.Stray > 0 {
 		data["stray"] = out.info.Stray
 	}
+	if len(out.exit.Leftover) > 0 {
+		data["detached"] = detached(out.exit.Leftover)
+	}
+	if len(out.info.Answered) > 0 {
+		data["answered"] = map[string]int(out.info.Answered)
+	}
+	if out.info.Revived > 0 {
+		data["revived"] = out.info.Revived
+	}
 	if err != nil {
 		// It may quote the agent's own last words.
 		text, _ := guard.DefaultRedactor().Text(err.Error())
@@ -93,6 +109,20 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	defer stop()
 	eerr := host.EndSession(end, head, event.Event{Type: event.AgentExited, SessionID: head.ID, RunID: runID, Data: data})
 	return head, errors.Join(err, eerr)
+}
+
+// maxDetached bounds the descendants that an event names.
+const maxDetached = 20
+
+// detached is what the journal says of processes that had left their group: their
+// commands may hold a credential.
+func detached(list []process.Descendant) []map[string]any {
+	var out []map[string]any
+	for _, d := range list[:min(len(list), maxDetached)] {
+		command, _ := guard.DefaultRedactor().Text(d.Command)
+		out = append(out, map[string]any{"pid": d.PID, "command": bounded(command, 200), "killed": true})
+	}
+	return out
 }
 
 func add(a, b trace.Counts) trace.Counts {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"vise/engine/guard"
@@ -34,7 +35,10 @@ type Agent struct {
 	Env           []string // names of variables passed on beside the default allow-list
 	Preamble      string   // prompt | mcp | off
 	Permissions   string   // workspace | deny | allow
-	Sandbox       string   // auto | off | required
+	Effects       string   // recorded | confined | live
+	Mode          string   // of its session; "" = its own choice
+	Options       map[string]string
+	Sandbox       string // auto | off | required
 	Egress        guard.Hosts
 	Home          []string // entries of the real home folder that are the agent's own
 	TurnTimeout   time.Duration
@@ -64,6 +68,9 @@ type Runner struct {
 	Logs string
 	// Redactor masks what an agent's telemetry says; nil masks by key and by value.
 	Redactor *guard.Redactor
+	// Recording reads the turns of a session, or of the one that a case was captured
+	// from, whose answers the agent's requests get; nil: there are none.
+	Recording func(ctx context.Context, sessionID, caseID string) ([]trace.Turn, error)
 	// BaseSeed enters every VISE_RUN_SEED.
 	BaseSeed int64
 	// Environ is the environment the allow-list picks from; nil = os.Environ().
@@ -84,7 +91,10 @@ type plan struct {
 	view      tools.Options
 	rules     rule.Source // nil: the project's
 	caseID    string
+	recorded  string // session whose answers the agent's requests get, unless that of caseID
 	ttl       time.Duration
+	// onIdle is told that the agent is silent in a turn.
+	onIdle func(turn int, silent time.Duration)
 	// envWait is what the agent's environment may take to come up; onExecution is
 	// told when it has. Both may be left out.
 	envWait     time.Duration
@@ -157,7 +167,16 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	grant := r.Rules.Grant(ruleserver.Run{RunID: p.runID, CaseID: p.caseID, Tools: p.view, Source: p.rules, TTL: p.ttl})
 	defer r.Rules.Revoke(grant.Token)
 
-	var rec process.Record
+	answers, err := r.answers(ctx, p)
+	if err != nil {
+		return out, err
+	}
+	begun := processes{told: func(rec process.Record, gone bool) {
+		if r.OnProcess != nil {
+			r.OnProcess(p.runID, rec, gone)
+		}
+	}}
+	defer begun.over()
 	session, err := r.Agent.start(ctx, driver.Config{
 		Command: r.Agent.Command,
 		Input:   driver.InputMode(r.Agent.Input),
@@ -172,26 +191,16 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		}},
 		Preamble:    r.preamble(),
 		Permissions: driver.Policy(r.Agent.Permissions),
+		Effects:     driver.Effects(r.Agent.Effects), Tape: answers, Shared: r.Agent.Workspace == "inplace", Hide: r.Hide,
+		Mode: r.Agent.Mode, Options: r.Agent.Options, OnIdle: p.onIdle,
 		TurnTimeout: r.Agent.TurnTimeout, IdleTimeout: r.Agent.IdleTimeout, StartTimeout: r.Agent.StartTimeout,
 		EnvWait: p.envWait, OnExecution: p.onExecution,
-		Log:    log,
-		OnSpan: p.onSpan,
-		OnProcess: func(pr process.Record) {
-			rec = pr
-			if r.OnProcess != nil {
-				r.OnProcess(p.runID, pr, false)
-			}
-		},
+		Log:       log,
+		OnSpan:    p.onSpan,
+		OnProcess: begun.add,
 		Now:       r.Now,
 		SessionID: p.sessionID,
 	})
-	if r.OnProcess != nil {
-		defer func() {
-			if rec.PID != 0 {
-				r.OnProcess(p.runID, rec, true)
-			}
-		}()
-	}
 	if err != nil {
 		return out, fmt.Errorf("start agent for run %s: %w", p.runID, around.hint(err))
 	}
@@ -200,6 +209,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		end, stop := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer stop()
 		out.exit = session.Close(end)
+		out.info = r.Agent.told(session.Info())
 		out.read, out.offered = grant.Toolset.Read(), grant.Offered()
 	}()
 	out.info = r.Agent.told(session.Info())
@@ -236,6 +246,45 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		}
 	}
 	return out, nil
+}
+
+// answers is the tape of what an agent may ask its client for.
+func (r *Runner) answers(ctx context.Context, p plan) (*driver.Tape, error) {
+	if r.Recording == nil || r.Agent.Driver == "exec" || r.Agent.Effects == string(driver.EffectsLive) {
+		return nil, nil
+	}
+	turns, err := r.Recording(ctx, p.recorded, p.caseID)
+	if err != nil {
+		return nil, fmt.Errorf("read the recorded answers for run %s: %w", p.runID, err)
+	}
+	var mask func(string) (string, int)
+	if r.Redactor != nil {
+		mask = r.Redactor.Payload
+	}
+	return driver.NewTape(turns, mask), nil
+}
+
+// processes are those that a run has started.
+type processes struct {
+	told func(rec process.Record, gone bool)
+	mu   sync.Mutex
+	list []process.Record
+}
+
+func (p *processes) add(rec process.Record) {
+	p.mu.Lock()
+	p.list = append(p.list, rec)
+	p.mu.Unlock()
+	p.told(rec, false)
+}
+
+// over says that all of them are gone, as they are when the session is closed.
+func (p *processes) over() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, rec := range p.list {
+		p.told(rec, true)
+	}
 }
 
 // start starts an agent by its driver.

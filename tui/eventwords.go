@@ -48,6 +48,53 @@ func (f fields) int(name string) string {
 	return "?"
 }
 
+// answeredWords say who answered what an agent asked of its client.
+func answeredWords(counts any) string {
+	var parts []string
+	for _, by := range []struct{ key, text string }{{"workspace", "from the workspace"}, {"recording", "from the recording"}, {"command", "run"},
+		{"server", "by a live server"}, {"refused", "refused"}} {
+		n, ok := 0, false
+		switch m := counts.(type) {
+		case map[string]any:
+			n, ok = number(m[by.key])
+		case map[string]int:
+			n, ok = m[by.key]
+		}
+		if ok {
+			parts = append(parts, strconv.Itoa(n)+" "+by.text)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "asked vise: " + strings.Join(parts, ", ")
+}
+
+// processWords name processes that were ended.
+func processWords(lead string, list any) string {
+	var parts []string
+	add := func(m map[string]any) {
+		d := fields(m)
+		parts = append(parts, d.int("pid")+" ("+d.text("command")+")")
+	}
+	switch l := list.(type) {
+	case []any:
+		for _, x := range l {
+			if m, ok := x.(map[string]any); ok {
+				add(m)
+			}
+		}
+	case []map[string]any:
+		for _, m := range l {
+			add(m)
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return lead + strings.Join(parts, ", ")
+}
+
 // eventWords is what an event says in one line, the place it speaks of first.
 func eventWords(ctx *Context, e event.Event) string {
 	if said := patchWords(e); said != "" {
@@ -69,7 +116,13 @@ func eventWords(ctx *Context, e event.Event) string {
 		if d["stray"] != nil {
 			stray = count2(d.int("stray"), "line") + " not understood"
 		}
-		return about(place, d.text("exit"), d.text("error"), stray)
+		revived := ""
+		if d["revived"] != nil {
+			revived = "ended between turns and went on " + count2(d.int("revived"), "time")
+		}
+		return about(place, d.text("exit"), d.text("error"), stray, revived, answeredWords(e.Data["answered"]), processWords("had detached and was ended: ", e.Data["detached"]))
+	case event.ProcessesReaped:
+		return about(processWords("ended what an earlier run left behind: ", e.Data["killed"]))
 	case event.ModelCallsKept:
 		return about(place, count2(d.int("calls"), "model call")+" recorded", d.int("bytes")+" bytes")
 	case event.TurnReplayed:

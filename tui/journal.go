@@ -37,7 +37,7 @@ var topics = []topic{
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationPair, event.ValidationVerdict, event.ValidationRoundEnded}},
 	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded, event.RetestQueued}},
 	{"patch", patched},
-	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.SessionRemoved, event.SessionRestored, event.SessionRenamed, event.SessionPinned}},
+	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.ProcessesReaped, event.SessionRemoved, event.SessionRestored, event.SessionRenamed, event.SessionPinned}},
 }
 
 // journalPane is the tail of the journal: it follows the end while it is there.

@@ -19,6 +19,7 @@ type progress struct {
 	rule     string
 	round    int
 	cases    int
+	silent   time.Time // since when the agent has said nothing, once that is long
 	promoted int
 	retired  int
 }
@@ -29,11 +30,17 @@ func (p *progress) take(e event.Event) {
 	case event.AgentStarted:
 		p.session, p.done = e.SessionID, 0
 		p.turns, _ = number(e.Data["turns"])
+	case event.AgentIdle:
+		if n, ok := number(e.Data["silent_s"]); ok && e.SessionID == p.session {
+			p.silent = e.At.Add(-time.Duration(n) * time.Second)
+		}
 	case event.SpanProgress:
+		p.silent = time.Time{}
 		if e.TurnIndex != nil && e.SessionID == p.session {
 			p.done = *e.TurnIndex
 		}
 	case event.TurnReplayed:
+		p.silent = time.Time{}
 		if e.TurnIndex != nil && e.SessionID == p.session {
 			p.done = *e.TurnIndex + 1
 		}
@@ -101,7 +108,11 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 	case p.episode != "":
 		return fmt.Sprintf("repairing  %s model turn %s  %s", p.episode, of(p.step, maxTurns), elapsed(now.Sub(a.Since)))
 	case a.Kind == Replaying:
-		return fmt.Sprintf("replaying  %s %s  %s", a.Session, turnsDone(p.done, p.turns), elapsed(now.Sub(a.Since)))
+		s := fmt.Sprintf("replaying  %s %s  %s", a.Session, turnsDone(p.done, p.turns), elapsed(now.Sub(a.Since)))
+		if !p.silent.IsZero() {
+			s += "  nothing heard for " + elapsed(now.Sub(p.silent))
+		}
+		return s
 	case a.Kind == Validating:
 		s := "validating"
 		if p.round > 0 {

@@ -24,7 +24,7 @@ func (p *turnsPane) askAt(ctx *Context, to place) tea.Cmd {
 		if err != nil {
 			return w, err
 		}
-		w.sandbox, _ = head.Attrs["sandbox"].(string)
+		w.sandbox = badgeOf(head)
 		from := 0
 		switch {
 		case to == placeEnd:

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vise/engine/event"
+	"vise/engine/trace"
 	"vise/tui/action"
 	"vise/tui/filter"
 	"vise/tui/vlist"
@@ -136,6 +137,19 @@ func (p *turnsPane) retitle() {
 		parts = append(parts, p.sandbox)
 	}
 	p.label(strings.Join(parts, "  "))
+}
+
+// badgeOf is what a run's agent was held to, and what of it was set: the sandbox, requests
+// that were done live, the mode. "" for a recording.
+func badgeOf(head trace.Session) string {
+	badge, _ := head.Attrs["sandbox"].(string)
+	if effects, _ := head.Attrs["effects"].(string); badge != "" && effects != "" && effects != "confined" {
+		badge += ", " + effects
+	}
+	if mode, _ := head.Attrs["mode"].(string); badge != "" && mode != "" {
+		badge += ", mode " + mode
+	}
+	return badge
 }
 
 // progress shows a turn that is not stored yet.

@@ -158,6 +158,43 @@ func thresholds(at func(*Config) *map[string]float64) kind {
 	}}
 }
 
+// maxTexts bounds a table of texts.
+const maxTexts = 32
+
+// texts reads a table of names and texts.
+func texts(at func(*Config) *map[string]string, wants string) kind {
+	return kind{wants, func(c *Config, v value, bad fault) {
+		if v.shape != isTable {
+			bad(v.at, "must be %s, not %s", wants, found(v))
+			return
+		}
+		out := map[string]string{}
+		for _, f := range v.table {
+			switch {
+			case f.value.shape != isText:
+				bad(f.at, "%s must be a text, not %s", quote(f.name), found(f.value))
+			case len(v.table) > maxTexts:
+				bad(f.at, "has more than %d entries", maxTexts)
+				return
+			default:
+				if err := path(f.value.text); err != nil || f.value.text == "" {
+					bad(f.at, "%s must be a text without control characters, and not empty", quote(f.name))
+					continue
+				}
+				out[f.name] = f.value.text
+			}
+		}
+		*at(c) = out
+	}, func(c *Config) string {
+		m := *at(c)
+		parts := []string{}
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			parts = append(parts, tomlText(k)+" = "+tomlText(m[k]))
+		}
+		return tomlTable(parts)
+	}}
+}
+
 func tomlTable(parts []string) string {
 	if len(parts) == 0 {
 		return "{}"

@@ -54,6 +54,7 @@ const (
 	ImportFinished         Type = "import_finished"
 	AgentStarted           Type = "agent_started"
 	AgentExited            Type = "agent_exited"
+	ProcessesReaped        Type = "processes_reaped" // what a killed run of ours had left was ended. Data: command, killed (pid, command)
 	ModelCallsKept         Type = "model_calls_kept"
 	TurnReplayed           Type = "turn_replayed"
 	CaseProtected          Type = "case_protected"
@@ -86,7 +87,7 @@ var Journal = []Type{
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationPair, ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
-	RepairUnactionable, RepairTimedOut, RepairFailed, EpisodeForked, ForkAccepted, ForkRemoved, ImportFinished, AgentStarted, AgentExited, TurnReplayed, ModelCallsKept,
+	RepairUnactionable, RepairTimedOut, RepairFailed, EpisodeForked, ForkAccepted, ForkRemoved, ImportFinished, AgentStarted, AgentExited, ProcessesReaped, TurnReplayed, ModelCallsKept,
 	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, SessionRestored, SessionRenamed, SessionPinned, NoticeResumed, NoticeAcknowledged, BudgetStopped,
 	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
 	PatchState, PatchApplied, PatchUndone, PatchRemoved,
@@ -101,6 +102,9 @@ const (
 	// ExportFailed: traces could not be exported. Data: sent, dropped, failed, error;
 	// at the first failure, and at the end when anything was lost.
 	ExportFailed Type = "export_failed"
+	// AgentIdle: the agent has said nothing for half of agent.idle_timeout within a turn.
+	// Data: silent_s, limit_s.
+	AgentIdle Type = "agent_idle"
 	// ValidationProgress: Data["cases"], the ids of the cases that are going to be
 	// replayed; or with CaseID what the replay of that case brought (baseline,
 	// scores, deltas, read, error). What is decided from it comes in the journal.
@@ -134,7 +138,7 @@ func Turn(i int) *int { return &i }
 // Ephemeral reports whether the event exists on the bus only.
 func (e Event) Ephemeral() bool {
 	switch e.Type {
-	case SpanProgress, RepairDelta, StepWaiting, TurnScored, PatchProgress, ExportFailed, ValidationProgress:
+	case SpanProgress, RepairDelta, StepWaiting, TurnScored, PatchProgress, ExportFailed, ValidationProgress, AgentIdle:
 		return true
 	}
 	return false

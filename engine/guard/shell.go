@@ -31,6 +31,9 @@ type ShellPolicy struct {
 	Destructive []string
 	// Plain are the names in Allowed that have no subcommands: "cat delete" reads a file.
 	Plain []string
+	// Names are paths, too: every word that is no flag may be a file of the workdir, and
+	// a link that leads out of it.
+	Names bool
 	// DeniedFlags must not occur as a word or before its first "=".
 	DeniedFlags []string
 	// Resolve follows the symlinks of an absolute path as far as it exists (see
@@ -53,6 +56,14 @@ func DefaultShellPolicy(workdir string) ShellPolicy {
 		DeniedFlags: []string{"--reveal-secrets"},
 		Resolve:     ResolvePath,
 	}
+}
+
+// ReadingPolicy allows what only reads files inside workdir and ends by itself: it is
+// for commands of an agent that no sandbox holds. What could write, run another program
+// or wait for ever is not in it.
+func ReadingPolicy(workdir string) ShellPolicy {
+	names := []string{"cat", "cmp", "grep", "head", "jq", "ls", "pwd", "stat", "wc"}
+	return ShellPolicy{Allowed: names, Plain: names, Names: true, Workdir: workdir, Resolve: ResolvePath}
 }
 
 // Reasons for a refused command, in the order they are checked.
@@ -113,6 +124,9 @@ func (p ShellPolicy) Check(argv []string) error {
 		}
 	}
 	for _, word := range argv[1:] {
+		if p.Names && !strings.HasPrefix(word, "-") && !p.inside(word) {
+			return &ShellError{ShellPathEscape, word}
+		}
 		for _, path := range paths(word) {
 			if !p.inside(path) {
 				return &ShellError{ShellPathEscape, word}

@@ -75,3 +75,27 @@ func TestShellPolicyTellsSubcommandsFromArguments(t *testing.T) {
 		}
 	}
 }
+
+// What only reads inside a folder may run without a sandbox; what writes, runs others,
+// reads a shell's language or leads out of the folder may not.
+func TestReadingPolicy(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		argv   string
+		reason string
+	}{
+		{"cat a.txt", ""}, {"ls -la sub", ""}, {"grep -n delete a.txt", ""}, {"wc -l a.txt", ""},
+		{"cat out", guard.ShellPathEscape}, {"cat ../x", guard.ShellPathEscape}, {"grep -f/etc/passwd a", guard.ShellPathEscape},
+		{"head a > b", guard.ShellMetachar}, {"rm a.txt", guard.ShellNotAllowed}, {"find . -delete", guard.ShellNotAllowed},
+		{"sh -c ls", guard.ShellNotAllowed}, {"./cat a.txt", guard.ShellNotAllowed}, {"tail -f a.txt", guard.ShellNotAllowed},
+	} {
+		err := guard.ReadingPolicy(dir).Check(strings.Fields(c.argv))
+		var refused *guard.ShellError
+		if errors.As(err, &refused); (err == nil) != (c.reason == "") || err != nil && refused.Reason != c.reason {
+			t.Errorf("%s: %v, want %q", c.argv, err, c.reason)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -14,11 +15,21 @@ type Exit struct {
 	Code int
 	// Signal is the name of the signal that ended it, as "killed"; empty otherwise.
 	Signal string
-	// Leftover are pids of detached descendants that were found, by our mark in
-	// their environment or by a pipe of ours, and killed.
-	Leftover []int
+	// Leftover are detached descendants that were found, by our mark in their
+	// environment or by a pipe of ours, and killed.
+	Leftover []Descendant
 	// Err is set when the end itself could not be observed.
 	Err error
+}
+
+// Descendant is a process that a program of ours started, or one of its children did,
+// and that had left the program's group. It is proven ours before it is killed: by the
+// mark in its environment or a pipe that nobody else was given, looked at again once
+// its number cannot go to another any more.
+type Descendant struct {
+	PID int `json:"pid"`
+	// Command is its command line as it was, bounded; "" when it could not be read.
+	Command string `json:"command,omitempty"`
 }
 
 // OK reports a clean end.
@@ -36,9 +47,17 @@ func (e Exit) String() string {
 		s = fmt.Sprintf("exit status %d", e.Code)
 	}
 	if n := len(e.Leftover); n > 0 {
-		s += fmt.Sprintf(" (%d detached descendant(s) killed: %s)", n, strings.Trim(fmt.Sprint(e.Leftover), "[]"))
+		s += fmt.Sprintf(" (%d detached descendant(s) killed: %s)", n, pids(e.Leftover))
 	}
 	return s
+}
+
+func pids(list []Descendant) string {
+	var out []string
+	for _, d := range list {
+		out = append(out, strconv.Itoa(d.PID))
+	}
+	return strings.Join(out, " ")
 }
 
 func exitOf(cmd *exec.Cmd, err error) Exit {

@@ -71,7 +71,7 @@ func TestReapFindsWhatTheLeaderLeft(t *testing.T) {
 	parent.Wait()
 	gone(t, r.PID) // it dies with its parent; its child does not
 	killed, err := process.Reap(r)
-	if err != nil || len(killed) != 1 || killed[0] != child {
+	if err != nil || len(killed) != 1 || killed[0].PID != child || killed[0].Command == "" {
 		t.Errorf("reaped %v instead of %d: %v", killed, child, err)
 	}
 	gone(t, child)

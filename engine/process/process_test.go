@@ -253,7 +253,7 @@ func TestB49DetachedGrandchildHoldsThePipe(t *testing.T) {
 	}
 	gone(t, pid)
 	for _, left := range e.Leftover {
-		gone(t, left)
+		gone(t, left.PID)
 	}
 }
 
@@ -296,7 +296,7 @@ func TestReapNeedsTheStartTime(t *testing.T) {
 	if !r.Alive() {
 		t.Fatal("process is gone")
 	}
-	if killed, err := process.Reap(r); len(killed) == 0 || killed[0] != r.PID || err != nil {
+	if killed, err := process.Reap(r); len(killed) == 0 || killed[0].PID != r.PID || err != nil {
 		t.Errorf("reaped %v: %v", killed, err)
 	}
 	if e := wait(t, p, 5*time.Second); e.Signal != "killed" {

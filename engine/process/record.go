@@ -40,21 +40,21 @@ func newMark() string { return rand.Text() }
 
 // Reap kills the group of the record if its leader is still the very process
 // that was recorded, and, on Linux, every process that carries its mark,
-// whatever became of the leader. It returns the pids it killed, the leader for
+// whatever became of the leader. It returns what it killed, the leader for
 // its group. A number that belongs to another process by now is left alone. The
 // error names the pid.
-func Reap(r Record) (killed []int, err error) {
+func Reap(r Record) (killed []Descendant, err error) {
 	if r.PID > 1 && r.PGID > 1 && r.Alive() {
 		switch err := killGroup(r.PGID, syscall.SIGKILL); {
 		case err == nil:
-			killed = append(killed, r.PID)
+			killed = append(killed, Descendant{r.PID, r.Command})
 		case !errors.Is(err, syscall.ESRCH): // else it ended between the two looks
 			return nil, fmt.Errorf("reap process %d (%s): %w", r.PID, r.Name, err)
 		}
 	}
-	for _, pid := range killMarked(r.Mark) {
-		if !slices.Contains(killed, pid) {
-			killed = append(killed, pid)
+	for _, d := range killMarked(r.Mark) {
+		if !slices.ContainsFunc(killed, func(k Descendant) bool { return k.PID == d.PID }) {
+			killed = append(killed, d)
 		}
 	}
 	return killed, nil

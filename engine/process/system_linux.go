@@ -62,12 +62,12 @@ const markRounds = 5
 // their pids. An environment is what it was when the program was started, so one
 // that removes the mark from its own is found all the same, and one that starts
 // another program without it is not.
-func killMarked(mark string) []int {
+func killMarked(mark string) []Descendant {
 	if mark == "" {
 		return nil
 	}
 	want := []byte("\x00" + MarkVariable + "=" + mark + "\x00")
-	var killed []int
+	var killed []Descendant
 	for range markRounds {
 		found := false
 		for _, pid := range allProcesses() {
@@ -75,8 +75,13 @@ func killMarked(mark string) []int {
 			if err != nil || !bytes.Contains(append([]byte{0}, b...), want) {
 				continue
 			}
-			if killExactly(pid, want) && !slices.Contains(killed, pid) {
-				killed, found = append(killed, pid), true
+			d := Descendant{pid, commandOf(pid)}
+			marked := func() bool {
+				b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+				return err == nil && bytes.Contains(append([]byte{0}, b...), want)
+			}
+			if killExactly(pid, marked) && !slices.ContainsFunc(killed, func(k Descendant) bool { return k.PID == pid }) {
+				killed, found = append(killed, d), true
 			}
 		}
 		if !found {
@@ -86,16 +91,24 @@ func killMarked(mark string) []int {
 	return killed
 }
 
-// killExactly kills a process if it still is the one with the mark once it is
-// held by a descriptor: its number may have gone to another since.
-func killExactly(pid int, want []byte) bool {
+// commandOf is the command line of a process, with blanks between the arguments.
+func commandOf(pid int) string {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil {
+		return ""
+	}
+	return bounded(strings.ToValidUTF8(strings.TrimSpace(strings.ReplaceAll(string(b), "\x00", " ")), "\uFFFD"), 200)
+}
+
+// killExactly kills a process if it still is the one that is meant once it is held by
+// a descriptor: its number may have gone to another since.
+func killExactly(pid int, meant func() bool) bool {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd)
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return err == nil && bytes.Contains(append([]byte{0}, b...), want) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
+	return meant() && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil
 }
 
 // allProcesses are the pids there are, but for ours and that of init.
@@ -119,7 +132,7 @@ func allProcesses() []int {
 // returns their pids. Ourselves and our direct children are spared: a child
 // between fork and exec holds every descriptor for a moment, and the one
 // program that was meant to hold the pipe is dead already.
-func killHolders(inodes ...uint64) []int {
+func killHolders(inodes ...uint64) []Descendant {
 	want := map[string]bool{}
 	for _, n := range inodes {
 		if n != 0 {
@@ -129,13 +142,14 @@ func killHolders(inodes ...uint64) []int {
 	if len(want) == 0 {
 		return nil
 	}
-	var killed []int
+	var killed []Descendant
 	for _, pid := range allProcesses() {
 		if parentOf(pid) == os.Getpid() || !holds(pid, want) {
 			continue
 		}
-		if syscall.Kill(pid, syscall.SIGKILL) == nil {
-			killed = append(killed, pid)
+		d := Descendant{pid, commandOf(pid)}
+		if killExactly(pid, func() bool { return holds(pid, want) }) {
+			killed = append(killed, d)
 		}
 	}
 	return killed

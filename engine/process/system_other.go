@@ -20,7 +20,7 @@ func reap(cmd *exec.Cmd) error {
 }
 
 // killMarked knows no way to find them here.
-func killMarked(string) []int { return nil }
+func killMarked(string) []Descendant { return nil }
 
 // killHolders knows no way to find them here.
-func killHolders(...uint64) []int { return nil }
+func killHolders(...uint64) []Descendant { return nil }

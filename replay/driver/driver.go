@@ -48,6 +48,21 @@ type Config struct {
 	Preamble string
 	// Permissions answers what the agent asks leave for; the zero value is Workspace.
 	Permissions Policy
+	// Effects answers what the agent asks us to do for it; the zero value is
+	// EffectsConfined. Tape holds the recorded answers; nil holds none.
+	Effects Effects
+	Tape    *Tape
+	// Shared says that Dir is the project itself and no folder of the run's own: it is
+	// changed for the agent under EffectsLive only.
+	Shared bool
+	// Hide are folders that are neither read nor written for the agent, such as the store.
+	Hide []string
+	// Mode is the mode of the agent's session, "" its own choice; Options are options
+	// of the session by their ids, such as its model.
+	Mode    string
+	Options map[string]string
+	// Load is the agent's own id of a session that goes on instead of a new one.
+	Load string
 	// TurnTimeout bounds a turn, IdleTimeout the silence within one,
 	// StartTimeout everything up to the open session, CancelGrace what a
 	// cancelled agent gets before its group is ended.
@@ -69,8 +84,12 @@ type Config struct {
 	// goroutine, once per message of the agent: a slow OnSpan slows the agent
 	// down, and nothing is lost. The same ID means the same span.
 	OnSpan func(turn int, s trace.Span)
-	// OnProcess is told of the started process before anything is sent to it.
+	// OnProcess is told of every started process, those of commands run for the agent
+	// included, before anything is sent to it. It may be called from several goroutines.
 	OnProcess func(process.Record)
+	// OnIdle is told once per silence that the agent has said nothing for half of
+	// IdleTimeout within a turn. It must not wait.
+	OnIdle func(turn int, silent time.Duration)
 	// Meta is handed to the agent with the new session, under "_meta".
 	Meta map[string]any
 	// Now is the clock of the spans; nil means time.Now.
@@ -108,6 +127,9 @@ func (c Config) WithDefaults() Config {
 	if c.Permissions == "" {
 		c.Permissions = Workspace
 	}
+	if c.Effects == "" {
+		c.Effects = EffectsConfined
+	}
 	if c.Now == nil {
 		c.Now = time.Now
 	}
@@ -116,6 +138,12 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.OnExecution == nil {
 		c.OnExecution = func() {}
+	}
+	if c.OnProcess == nil {
+		c.OnProcess = func(process.Record) {}
+	}
+	if c.OnIdle == nil {
+		c.OnIdle = func(int, time.Duration) {}
 	}
 	if c.OnSpan == nil {
 		c.OnSpan = func(int, trace.Span) {}
@@ -162,6 +190,14 @@ type Info struct {
 	Unknown     int `json:"unknown,omitempty"`
 	Stray       int `json:"stray,omitempty"`
 	Permissions int `json:"permissions,omitempty"`
+	// Mode is the session's mode as the agent last told it.
+	Mode string `json:"mode,omitempty"`
+	// Loads says that the agent can go on with a session of an earlier process;
+	// Revived counts how often it was started anew between turns and did.
+	Loads   bool `json:"loads,omitempty"`
+	Revived int  `json:"revived,omitempty"`
+	// Answered counts what the agent asked of its client by who answered.
+	Answered Answered `json:"answered,omitempty"`
 }
 
 // Name is the agent's name and version in one word, for trace.Session.Agent.

@@ -35,6 +35,8 @@ type conversation struct {
 	turns   int
 	calls   int
 	order   string // last one spoken of
+	dir     string // working directory
+	terse   bool
 }
 
 var _ acp.Agent = (*agent)(nil)
@@ -46,6 +48,7 @@ func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.Initiali
 	if a.o.EnvDelay > 0 {
 		can.Meta = map[string]any{"vise.dev": map[string]any{"execution_started": true}}
 	}
+	can.LoadSession = a.o.Keep != ""
 	return acp.InitializeResponse{
 		ProtocolVersion:   acp.ProtocolVersionNumber,
 		AgentInfo:         &acp.Implementation{Name: Name, Version: Version, Title: &title},
@@ -59,10 +62,16 @@ func (a *agent) Initialize(context.Context, acp.InitializeRequest) (acp.Initiali
 func (a *agent) NewSession(ctx context.Context, p acp.NewSessionRequest) (acp.NewSessionResponse, error) {
 	a.mu.Lock()
 	n := len(a.sessions) + 1
-	c := &conversation{id: acp.SessionId(fmt.Sprintf("desk-%d", n)), number: n, desk: desk{refunded: map[string]bool{}}}
+	c := &conversation{id: acp.SessionId(fmt.Sprintf("desk-%d", n)), number: n, dir: p.Cwd, desk: desk{refunded: map[string]bool{}}}
 	a.sessions[c.id] = c
 	a.mu.Unlock()
-	for _, s := range p.McpServers {
+	a.reach(ctx, c, p.McpServers)
+	return acp.NewSessionResponse{SessionId: c.id, Modes: a.modes()}, nil
+}
+
+// reach connects a session to its tool servers.
+func (a *agent) reach(ctx context.Context, c *conversation, servers []acp.McpServer) {
+	for _, s := range servers {
 		client, err := a.connect(ctx, s)
 		if err != nil {
 			a.log.Warn("tool server not reachable", "error", err)
@@ -70,7 +79,6 @@ func (a *agent) NewSession(ctx context.Context, p acp.NewSessionRequest) (acp.Ne
 		}
 		c.servers = append(c.servers, client)
 	}
-	return acp.NewSessionResponse{SessionId: c.id}, nil
 }
 
 // comeUp stands for an environment that has to be built: it takes its time and
@@ -117,6 +125,12 @@ func (a *agent) Prompt(ctx context.Context, p acp.PromptRequest) (acp.PromptResp
 	}
 	if err == nil {
 		err = t.err
+	}
+	if err == nil {
+		err = a.keep(c)
+	}
+	if a.o.Fault == Leave && t.index == a.o.FaultTurn && err == nil {
+		a.leave()
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -178,10 +192,6 @@ func (a *agent) SetSessionConfigOption(context.Context, acp.SetSessionConfigOpti
 	return acp.SetSessionConfigOptionResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetConfigOption)
 }
 
-func (a *agent) SetSessionMode(context.Context, acp.SetSessionModeRequest) (acp.SetSessionModeResponse, error) {
-	return acp.SetSessionModeResponse{}, acp.NewMethodNotFound(acp.AgentMethodSessionSetMode)
-}
-
 // playing is one turn in progress.
 type playing struct {
 	a     *agent
@@ -204,6 +214,12 @@ func (t *playing) say(ctx context.Context, text string) {
 }
 
 func (t *playing) think(ctx context.Context, text string) {
+	t.a.mu.Lock()
+	terse := t.c.terse
+	t.a.mu.Unlock()
+	if terse {
+		return
+	}
 	for _, part := range chunks(text) {
 		t.update(ctx, acp.UpdateAgentThoughtText(part))
 	}

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -21,16 +22,28 @@ const (
 	HugeLine Fault = "huge-line" // one message of 40 MB
 	Noise    Fault = "noise"     // text on standard output that is no message, then goes on as usual
 	Exit     Fault = "exit"      // ends with status 3 in mid turn
+	Leave    Fault = "leave"     // answers, and ends between two turns
 	Detach   Fault = "detach"    // leaves a detached grandchild that holds standard output, then ends
 )
 
 // Faults lists them all.
-var Faults = []Fault{Hang, Deaf, Flood, LongLine, HugeLine, Noise, Exit, Detach}
+var Faults = []Fault{Hang, Deaf, Flood, LongLine, HugeLine, Noise, Exit, Leave, Detach}
 
 // floodSize is the number of updates of Flood.
 const floodSize = 5000
 
 func (f Fault) known() bool { return f == "" || slices.Contains(Faults, f) }
+
+// leave ends the program with the answer: once it has been written.
+func (a *agent) leave() {
+	a.out.mu.Lock()
+	defer a.out.mu.Unlock()
+	a.out.wrote = func(b []byte) {
+		if bytes.Contains(b, []byte(`"stopReason"`)) {
+			a.o.Exit(0)
+		}
+	}
+}
 
 func (t *playing) misbehave(ctx context.Context) error {
 	switch t.a.o.Fault {

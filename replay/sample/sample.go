@@ -10,6 +10,9 @@
 // searches the harness rules for "issue_refund"; if a rule found that way names
 // reason_code, it passes the argument and succeeds. A rule that does not name
 // it is read and changes nothing, whatever its rationale says.
+//
+// Three more inputs are for tests of clients: "read file NAME", "write file NAME: TEXT"
+// and "run: COMMAND" make it ask the client for just that.
 package sample
 
 import (
@@ -47,7 +50,11 @@ type Options struct {
 	// EnvDelay is what the environment takes to come up, in the first turn of a
 	// session; the agent then says when it is up.
 	EnvDelay time.Duration
-	// Exit ends the program in Fault "exit" and "detach"; nil means os.Exit.
+	// Keep is a folder in which sessions are stored: the agent then announces that it can
+	// load them. Modes makes it offer two modes.
+	Keep  string
+	Modes bool
+	// Exit ends the program in Fault "exit", "leave" and "detach"; nil means os.Exit.
 	Exit func(code int)
 	// Environ is what bridges to tool servers inherit; nil means os.Environ().
 	Environ []string
@@ -111,12 +118,17 @@ func chance(seed string, session, turn int, what string) float64 {
 
 // lockedWriter keeps stray lines out of the middle of messages.
 type lockedWriter struct {
-	mu sync.Mutex
-	w  io.Writer
+	mu    sync.Mutex
+	w     io.Writer
+	wrote func([]byte) // called after each write, if set
 }
 
 func (l *lockedWriter) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.w.Write(b)
+	n, err := l.w.Write(b)
+	if l.wrote != nil {
+		l.wrote(b)
+	}
+	return n, err
 }

@@ -65,6 +65,9 @@ func reasonFor(input string) string {
 
 // turn plays one input. The answers vary with the turn, as people's do.
 func (t *playing) turn(ctx context.Context, input string) error {
+	if t.client(ctx, input) {
+		return ctx.Err()
+	}
 	kind, id := read(input, t.c.order)
 	t.c.order = id
 	if kind == talk {

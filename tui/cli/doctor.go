@@ -216,5 +216,12 @@ func (a *app) greetAgent(ctx context.Context, cfg *config.Config, agent replay.A
 	if agent.Driver == "exec" {
 		said = info.Name() + " is there; it is run once for every turn"
 	}
-	return []check{{"agent", "ok", said}, {"sandbox", state, info.Held.Detail()}}
+	if info.Mode != "" {
+		said += ", mode " + info.Mode
+	}
+	checks := []check{{"agent", "ok", said}, {"sandbox", state, info.Held.Detail()}}
+	if agent.Driver != "exec" {
+		checks = append(checks, examineEffects(cfg, agent))
+	}
+	return checks
 }

@@ -37,8 +37,14 @@ func (a *app) narrate(ctx context.Context, bus *event.Bus, st *store.Store) (*na
 	go func() {
 		defer close(n.done)
 		for {
-			if _, err := n.sub.Next(ctx); err != nil {
+			got, err := n.sub.Next(ctx)
+			if err != nil {
 				return
+			}
+			for _, e := range got.Events {
+				if e.Type == event.AgentIdle {
+					a.note("vise: %s", idleWords(e))
+				}
 			}
 			if n.flush() != nil {
 				return
@@ -90,7 +96,12 @@ func sentence(e event.Event) string {
 		if d["sandbox"] != nil {
 			s += " · " + words("sandbox")
 		}
+		if d["mode"] != nil {
+			s += " · mode " + words("mode")
+		}
 		return s
+	case event.ProcessesReaped:
+		return "ended what an earlier run left behind: " + detachedWords(d, "killed")
 	case event.AgentExited:
 		if d["error"] != nil {
 			return fmt.Sprintf("%s · %s", words("reason"), words("error"))
@@ -98,6 +109,15 @@ func sentence(e event.Event) string {
 		s := fmt.Sprintf("%s · %s", words("exit"), counted(d["turns"], "turn"))
 		if d["stray"] != nil {
 			s += fmt.Sprintf(" · %s not understood, see .vise/logs/%s.log", counted(d["stray"], "line"), e.RunID)
+		}
+		if said := answeredWords(d); said != "" {
+			s += " · asked vise: " + said
+		}
+		if d["revived"] != nil {
+			s += fmt.Sprintf(" · ended between turns and went on %s", counted(d["revived"], "time"))
+		}
+		if said := detachedWords(d, "detached"); said != "" {
+			s += " · had detached and was ended: " + said
 		}
 		return s
 	case event.ModelCallsKept:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"vise/engine/repair"
 	"vise/engine/rule/tools"
 	"vise/engine/score/judge"
+	"vise/engine/trace"
 	"vise/engine/validate"
 	"vise/replay"
 	"vise/replay/driver"
@@ -274,6 +276,9 @@ func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store
 		Self:     a.self, Rules: server,
 		View:    tools.Options{TrialMin: cfg.Validate.TrialMinSessions, Retrieval: cfg.Rules.Retrieval, TopK: cfg.Rules.ContextTopK},
 		Scratch: filepath.Join(cfg.Path(cfg.Store.Path), "runs"), Logs: filepath.Join(cfg.Path(cfg.Store.Path), "logs"),
+		Recording: func(_ context.Context, session, caseID string) ([]trace.Turn, error) {
+			return recordedTurns(st, session, caseID)
+		},
 		BaseSeed: cfg.Validate.Seed, Environ: a.env, Now: st.Now, NewID: st.NewID,
 		OnProcess: func(runID string, rec process.Record, gone bool) {
 			// The record must outlive a cancelled context: it is what the next start reaps by.
@@ -293,6 +298,7 @@ func (a *app) agentOf(cfg *config.Config) (replay.Agent, error) {
 	return replay.Agent{
 		Driver: cfg.Agent.Driver, Command: config.Expand(cfg.Agent.Command, a.self), Input: cfg.Agent.Input, Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
 		Env: cfg.Agent.Env, Preamble: cfg.Agent.Preamble, Permissions: cfg.Agent.Permissions,
+		Effects: cfg.Agent.Effects, Mode: cfg.Agent.Mode, Options: cfg.Agent.Options,
 		Sandbox: cfg.Agent.Sandbox, Egress: hosts, Home: cfg.Agent.Home,
 		TurnTimeout: cfg.Agent.TurnTimeout, IdleTimeout: cfg.Agent.IdleTimeout, StartTimeout: cfg.Agent.StartTimeout,
 	}, nil
@@ -338,10 +344,25 @@ func (a *app) reap(ctx context.Context, st *store.Store) {
 			a.log.Warn("reap a leftover agent", "pid", p.PID, "err", err)
 			continue
 		}
-		if len(killed) > 0 {
-			a.note("ended what an earlier run left behind: pid %s (%s)", strings.Trim(fmt.Sprint(killed), "[]"), show(p.Command, 80))
+		var names []string
+		var list []map[string]any
+		for _, k := range killed {
+			names = append(names, strconv.Itoa(k.PID))
+			command, _ := guard.DefaultRedactor().Text(k.Command)
+			list = append(list, map[string]any{"pid": k.PID, "command": show(command, 200)})
 		}
-		if err := st.Update(ctx, func(tx *store.Tx) error { return tx.DeleteProcess(p) }); err != nil {
+		if len(killed) > 0 {
+			a.note("ended what an earlier run left behind: pid %s (%s)", strings.Join(names, " "), show(p.Command, 80))
+		}
+		if err := st.Update(ctx, func(tx *store.Tx) error {
+			if len(list) > 0 {
+				command, _ := guard.DefaultRedactor().Text(p.Command)
+				if err := tx.Emit(event.Event{Type: event.ProcessesReaped, RunID: p.RunID, Data: map[string]any{"command": show(command, 200), "killed": list}}); err != nil {
+					return err
+				}
+			}
+			return tx.DeleteProcess(p)
+		}); err != nil {
 			a.log.Warn("forget a leftover agent", "pid", p.PID, "err", err)
 		}
 	}

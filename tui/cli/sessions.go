@@ -174,7 +174,12 @@ func (a *app) sessionsShow() *cobra.Command {
 					a.out.printf("%s in the recording: vise import says in which lines", counted(head.Damaged, "damaged record"))
 				}
 				if box, ok := head.Attrs["sandbox"].(string); ok {
-					a.out.printf("%s", show(box, 60))
+					for _, key := range []string{"effects", "mode"} {
+						if v, ok := head.Attrs[key].(string); ok {
+							box += " · " + key + " " + v
+						}
+					}
+					a.out.printf("%s", show(box, 120))
 				}
 			}
 			return eachTurn(s, head.ID, func(t trace.Turn, r *score.Report) error {

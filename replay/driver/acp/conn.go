@@ -10,6 +10,7 @@ import (
 	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	sdk "github.com/coder/acp-go-sdk"
 )
@@ -24,8 +25,11 @@ type conn struct {
 	maxLine int
 	onBytes func() // something came, if only a part of a message
 	onNote  func(method string, params json.RawMessage)
-	onReq   func(method string, params json.RawMessage) (any, *sdk.RequestError)
+	// onReq answers a request by reply: at once, or later from another goroutine.
+	onReq   func(method string, params json.RawMessage, reply answer)
 	onStray func(line []byte)
+
+	handled atomic.Int64 // messages so far, of whatever kind
 
 	mu   sync.Mutex
 	next int64
@@ -124,6 +128,7 @@ func (c *conn) loop(r *bufio.Reader) error {
 
 // handle takes one line, which is only valid until it returns; decoding copies.
 func (c *conn) handle(b []byte) error {
+	c.handled.Add(1)
 	var m message
 	if json.Unmarshal(b, &m) != nil || m.Method == "" && len(m.ID) == 0 {
 		c.onStray(b)
@@ -133,15 +138,17 @@ func (c *conn) handle(b []byte) error {
 	case m.Method != "" && len(m.ID) == 0:
 		c.onNote(m.Method, m.Params)
 	case m.Method != "":
-		result, rerr := c.onReq(m.Method, m.Params)
-		reply := message{Version: "2.0", ID: m.ID, Error: rerr}
-		if rerr == nil {
-			var err error
-			if reply.Result, err = json.Marshal(result); err != nil {
-				return fmt.Errorf("encode answer to %s: %w", m.Method, err)
+		c.onReq(m.Method, m.Params, func(result any, rerr *sdk.RequestError) {
+			reply := message{Version: "2.0", ID: m.ID, Error: rerr}
+			if rerr == nil {
+				var err error
+				if reply.Result, err = json.Marshal(result); err != nil {
+					c.fail(fmt.Errorf("encode answer to %s: %w", m.Method, err))
+					return
+				}
 			}
-		}
-		return c.send(reply)
+			_ = c.send(reply) // a connection that is over needs no answers
+		})
 	default:
 		c.mu.Lock()
 		answer := c.pending[string(m.ID)]

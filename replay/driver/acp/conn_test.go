@@ -66,7 +66,8 @@ func connected(t *testing.T, cfg driver.Config, script func(*peer)) *session {
 	theirs, fromAgent := io.Pipe()
 	p := &peer{in: bufio.NewReader(toAgent), out: fromAgent, gone: make(chan struct{})}
 	cfg.SessionID = "s"
-	s := newSession(cfg.WithDefaults(), p, ours, theirs)
+	s := makeSession(cfg.WithDefaults())
+	s.attach(p, ours, theirs)
 	s.id = "x"
 	done := make(chan struct{})
 	go func() {
@@ -77,6 +78,7 @@ func connected(t *testing.T, cfg driver.Config, script func(*peer)) *session {
 		ours.Close()
 		toAgent.Close()
 		p.Stop()
+		s.room.close()
 		s.loops.Wait()
 		<-done
 	})

@@ -32,8 +32,8 @@ func TestB42PermissionRequests(t *testing.T) {
 				p.tell(`{"sessionUpdate":"tool_call","toolCallId":"c","title":"t","status":"completed"}`)
 				p.say(`{"jsonrpc":"2.0","id":"q1","method":"session/request_permission","params":{"sessionId":"x","toolCall":%s,"options":%s}}`, c.call, c.options)
 				got = p.next()
-				p.say(`{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"path":"/etc/passwd"}}`)
-				if r := p.next(); r.Error == nil || r.Error.Code != -32601 || string(r.ID) != "7" {
+				p.say(`{"jsonrpc":"2.0","id":7,"method":"fs/read_text_file","params":{"sessionId":"x","path":"/etc/passwd"}}`)
+				if r := p.next(); r.Error == nil || r.Error.Code != codeRefused || string(r.ID) != "7" {
 					t.Errorf("file request was answered %+v", r)
 				}
 				p.answer(m)

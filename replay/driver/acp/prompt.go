@@ -32,8 +32,40 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 		e.Op = op
 		return turn, &e
 	}
+	// Once, an agent that ended between turns is started again: also when that shows only
+	// by its not saying a word to the prompt.
+	preamble := !s.prompted
+	for tried := false; ; tried = true {
+		if s.over() {
+			revived, err := s.revive(ctx)
+			if err != nil {
+				turn.End = s.cfg.Now()
+				failed, ok := err.(*driver.Error)
+				if !ok {
+					failed = s.failure(op, err)
+				}
+				s.dead = failed
+				return turn, failed
+			}
+			if revived {
+				s.prompted = !preamble
+			}
+		}
+		heard := s.c.handled.Load()
+		got, err := s.ask(ctx, op, turn)
+		if tried || err == nil || driver.KindOf(err) != driver.AgentExited || s.c.handled.Load() != heard || !s.revivable(ctx) {
+			return got, err
+		}
+		s.dead = nil
+	}
+}
+
+// ask sends the input of a turn and waits for its end.
+func (s *session) ask(ctx context.Context, op string, turn trace.Turn) (trace.Turn, error) {
+	index, input := turn.Index, turn.Input
+	turn.Start = s.cfg.Now()
 	rec := &recorder{turn: index, id: turn.TraceID, now: s.cfg.Now, maxSpans: s.cfg.MaxSpans, left: s.cfg.MaxTurn,
-		tools: map[string]*building{}, emit: func(sp trace.Span) { s.cfg.OnSpan(index, sp) }}
+		tools: map[string]*building{}, terms: map[string]*terminal{}, emit: func(sp trace.Span) { s.cfg.OnSpan(index, sp) }}
 	s.recMu.Lock()
 	s.rec = rec
 	s.turns++
@@ -49,6 +81,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 		}
 		got <- m
 	}
+	defer s.room.endTurn()
 	s.beat(func(*driver.Info) {})
 	prompt := []sdk.ContentBlock{sdk.TextBlock(input)}
 	if !s.prompted && s.cfg.Preamble != "" {
@@ -58,7 +91,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	s.prompted = true
 	var m *message
 	if err == nil {
-		m, err = s.await(ctx, got)
+		m, err = s.await(ctx, index, got)
 	}
 	gone := false
 	if m != nil {
@@ -106,7 +139,7 @@ func (s *session) freeze(rec *recorder) ([]trace.Span, bool) {
 }
 
 // await waits for the answer, and for the reasons not to wait any longer.
-func (s *session) await(ctx context.Context, got <-chan message) (*message, error) {
+func (s *session) await(ctx context.Context, index int, got <-chan message) (*message, error) {
 	began, wait := s.began, s.cfg.EnvWait
 	select {
 	case <-began:
@@ -115,8 +148,9 @@ func (s *session) await(ctx context.Context, got <-chan message) (*message, erro
 	}
 	turn := time.NewTimer(s.cfg.TurnTimeout + wait)
 	defer turn.Stop()
-	idle := time.NewTimer(s.cfg.IdleTimeout)
+	idle := time.NewTimer(s.cfg.IdleTimeout / 2)
 	defer idle.Stop()
+	told := false // that it is silent
 	for {
 		select {
 		case m := <-got:
@@ -125,7 +159,7 @@ func (s *session) await(ctx context.Context, got <-chan message) (*message, erro
 			if began = nil; wait > 0 {
 				wait = 0
 				turn.Reset(s.cfg.TurnTimeout)
-				idle.Reset(s.cfg.IdleTimeout)
+				idle.Reset(s.cfg.IdleTimeout / 2)
 			}
 		case <-s.c.done:
 			select {
@@ -143,10 +177,21 @@ func (s *session) await(ctx context.Context, got <-chan message) (*message, erro
 			silent := time.Since(s.heard)
 			s.mu.Unlock()
 			limit := max(s.cfg.IdleTimeout, wait)
-			if silent >= limit {
+			switch {
+			case s.room.running(): // it may well be waiting for a command of its own
+				idle.Reset(limit)
+			case silent >= limit:
 				return nil, errIdle
+			case silent >= limit/2:
+				if !told {
+					s.cfg.OnIdle(index, silent)
+				}
+				told = true
+				idle.Reset(limit - silent)
+			default:
+				told = false
+				idle.Reset(limit/2 - silent)
 			}
-			idle.Reset(limit - silent)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"vise/engine/trace"
+	"vise/replay/driver"
 )
 
 // Bounds of what one turn keeps besides its text.
@@ -36,7 +38,8 @@ type recorder struct {
 
 	spans   []*building
 	tools   map[string]*building
-	llm     *building // takes the next chunk; nil after a tool call
+	terms   map[string]*terminal // commands that were run for the agent, by id
+	llm     *building            // takes the next chunk; nil after a tool call
 	plan    *building
 	stray   *building
 	foreign int
@@ -52,10 +55,11 @@ type building struct {
 	output  strings.Builder
 	thought strings.Builder
 	// Of a tool call:
-	status string // as last told
-	final  bool   // it has completed or failed
-	named  bool   // by its machine name, not its title
-	raw    bool   // Output is the raw output, not the content shown to people
+	status string   // as last told
+	final  bool     // it has completed or failed
+	named  bool     // by its machine name, not its title
+	raw    bool     // Output is the raw output, not the content shown to people
+	terms  []string // terminals that its content shows
 }
 
 func (b *building) snapshot() trace.Span {
@@ -202,6 +206,15 @@ func (r *recorder) tool(u update) {
 	} else if out := contentText(u.Content); out != "" && !b.raw && out != b.span.Output {
 		b.span.Output = r.keep(out)
 	}
+	for _, id := range terminals(u.Content) {
+		if !slices.Contains(b.terms, id) && len(b.terms) < maxTerminals {
+			b.terms = append(b.terms, id)
+		}
+		if t := r.terms[id]; t != nil && t.span.span.Parent != b.span.ID {
+			t.span.span.Parent = b.span.ID
+			r.told(t.span)
+		}
+	}
 	if u.Status != "" {
 		b.status = u.Status
 		b.attr("status", oneLine(u.Status, 64))
@@ -264,9 +277,115 @@ func (r *recorder) permission(callID string, granted bool, reason string) {
 	r.told(b)
 }
 
+// request opens the span of what the agent asks of its client. The call that is at
+// work is its parent, when there is just one.
+func (r *recorder) request(name, input string) *building {
+	b := r.open(trace.CHAIN, name)
+	if b == nil {
+		return nil
+	}
+	var at *building
+	for _, s := range r.spans {
+		if s.span.Kind == trace.TOOL && !s.final {
+			if at != nil {
+				at = nil
+				break
+			}
+			at = s
+		}
+	}
+	if at != nil {
+		b.span.Parent = at.span.ID
+	}
+	whole := len(input)
+	if b.span.Input = r.keep(input); len(b.span.Input) < whole {
+		b.attr("cut", true)
+	}
+	r.told(b)
+	return b
+}
+
+// reply notes how a request was answered, and by whom.
+func (r *recorder) reply(b *building, by, output string, err error) {
+	b.attr("answered_by", by)
+	if b.span.Output = r.keep(output); len(b.span.Output) < len(output) {
+		b.attr("cut", true) // too little of it to answer again
+	}
+	if err != nil {
+		b.span.Error = cutText(strings.TrimSpace(err.Error()), maxErrorText)
+	}
+	b.span.End = r.now()
+	r.told(b)
+}
+
+// command notes who runs a command, and how it ended once it has, or how it stands when
+// that is over for a reason of ours.
+func (r *recorder) command(t *terminal, by, over string) {
+	b := t.span
+	if r.terms[t.id] == nil {
+		r.terms[t.id] = t
+		b.attr("terminal_id", t.id)
+		b.attr("answered_by", by)
+		for _, call := range r.tools {
+			if slices.Contains(call.terms, t.id) {
+				b.span.Parent = call.span.ID
+			}
+		}
+	}
+	st := t.state()
+	if st != nil || over != "" {
+		text, truncated := t.output()
+		b.span.Output = r.keep(text)
+		if len(b.span.Output) < len(text) {
+			b.attr("cut", true)
+		}
+		if truncated {
+			b.attr("truncated", true)
+		}
+		b.span.End = r.now()
+	}
+	if st != nil && st.ExitCode != nil {
+		b.attr("exit_code", *st.ExitCode)
+	}
+	if st != nil && st.Signal != nil {
+		b.attr("signal", *st.Signal)
+	}
+	if st == nil && over != "" {
+		b.span.Pending = true
+	}
+	if note := cmp.Or(t.why(), over); note != "" && (st != nil || over != "") {
+		b.attr("ended", note)
+	}
+	r.told(b)
+}
+
+// shown is the text of a call whose content is terminals and nothing else: what they showed.
+func (r *recorder) shown(b *building) {
+	if b.raw || len(b.terms) == 0 {
+		return
+	}
+	var marks, texts []string
+	for _, id := range b.terms {
+		marks = append(marks, "[terminal "+id+"]")
+		if t := r.terms[id]; t != nil {
+			texts = append(texts, t.span.span.Output)
+		}
+	}
+	if b.span.Output == strings.Join(marks, "\n") && len(texts) > 0 {
+		b.span.Output = r.keep(strings.Join(texts, "\n"))
+		r.told(b)
+	}
+}
+
 // finish closes the turn: calls without an end are pending.
 func (r *recorder) finish() []trace.Span {
+	for _, t := range r.terms {
+		if t.span.span.End.IsZero() {
+			r.command(t, driver.ByCommand, errTurnOver.Error())
+		}
+	}
 	for _, b := range r.spans {
+		r.shown(b)
 		if b.span.Kind == trace.TOOL && !b.final && b.span.Output == "" {
 			b.span.Pending = true
 			r.told(b)

@@ -12,7 +12,6 @@ package acp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,17 +53,21 @@ type session struct {
 	prompted bool // the preamble has been sent
 	lastUse  trace.Usage
 	lastCost float64
-	dead     *driver.Error // why no further turn is possible
+	dead     *driver.Error        // why no further turn is possible
+	left     []process.Descendant // descendants of processes before the last
 
 	mu    sync.Mutex
 	info  driver.Info
 	heard time.Time
 
-	recMu  sync.Mutex // held while spans are emitted
-	id     sdk.SessionId
-	rec    *recorder      // of the running turn; nil between turns
-	turns  int            // begun so far
-	owners map[string]int // turn of each tool call id
+	recMu   sync.Mutex // held while spans are emitted
+	id      sdk.SessionId
+	rec     *recorder      // of the running turn; nil between turns
+	turns   int            // begun so far
+	loading bool           // the agent tells of the past of a loaded session
+	owners  map[string]int // turn of each tool call id
+
+	room *room
 
 	announces bool          // the agent says itself when execution began
 	once      sync.Once     // of began
@@ -91,15 +94,27 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 	if ctx.Err() != nil {
 		return nil, &driver.Error{Kind: driver.Cancelled, Op: "start agent", Err: context.Cause(ctx)}
 	}
-	proc, err := process.Start(context.WithoutCancel(ctx), process.Spec{Command: cfg.Command, Dir: dir, Env: cfg.Env,
-		Stderr: cfg.Log, Grace: cfg.CancelGrace, Sandbox: cfg.Sandbox})
+	s := makeSession(cfg)
+	if err := s.launch(ctx); err != nil {
+		s.room.close()
+		return nil, err
+	}
+	if err := s.open(ctx, cfg.Load); err != nil {
+		s.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return s, nil
+}
+
+// launch starts the agent's process and its connection.
+func (s *session) launch(ctx context.Context) error {
+	proc, err := process.Start(context.WithoutCancel(ctx), process.Spec{Command: s.cfg.Command, Dir: s.cfg.Dir, Env: s.cfg.Env,
+		Stderr: s.cfg.Log, Grace: s.cfg.CancelGrace, Sandbox: s.cfg.Sandbox})
 	if err != nil {
-		return nil, &driver.Error{Kind: driver.StartFailed, Op: "start agent", Err: err}
+		return &driver.Error{Kind: driver.StartFailed, Op: "start agent", Err: err}
 	}
-	if cfg.OnProcess != nil {
-		cfg.OnProcess(proc.Record())
-	}
-	s := newSession(cfg, proc, proc.Stdin(), proc.Stdout())
+	s.cfg.OnProcess(proc.Record())
+	s.attach(proc, proc.Stdin(), proc.Stdout())
 	s.mu.Lock()
 	s.info.PID, s.info.Held = proc.Record().PID, proc.Held()
 	s.mu.Unlock()
@@ -107,88 +122,27 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 		// A running Prompt gets the time to cancel politely first.
 		select {
 		case <-proc.Exited():
-		case <-time.After(cfg.CancelGrace + politeWait):
+		case <-time.After(s.cfg.CancelGrace + politeWait):
 		}
 		proc.Stop()
 	})
-	if err := s.open(ctx); err != nil {
-		s.Close(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	return s, nil
+	return nil
 }
 
-func newSession(cfg driver.Config, proc handle, in io.WriteCloser, out io.Reader) *session {
-	s := &session{cfg: cfg, proc: proc, stdin: in, c: newConn(cfg.MaxLine), owners: map[string]int{}, began: make(chan struct{}), detach: func() bool { return true }}
-	s.c.onNote, s.c.onReq, s.c.onStray = s.onNote, s.onReq, s.onStray
-	s.c.onBytes = func() { s.beat(func(*driver.Info) {}) }
-	s.loops.Go(func() { s.c.read(out) })
-	s.loops.Go(func() { s.c.write(in) })
+func makeSession(cfg driver.Config) *session {
+	s := &session{cfg: cfg, owners: map[string]int{}, began: make(chan struct{}), detach: func() bool { return true }}
+	s.room = newRoom(s)
 	return s
 }
 
-// open does the handshake.
-func (s *session) open(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, max(s.cfg.StartTimeout, s.cfg.EnvWait), errStart)
-	defer cancel()
-	var hello struct {
-		ProtocolVersion   int             `json:"protocolVersion"`
-		AgentCapabilities json.RawMessage `json:"agentCapabilities"`
-		AgentInfo         *struct {
-			Name    string `json:"name"`
-			Version string `json:"version"`
-		} `json:"agentInfo"`
-	}
-	err := s.c.call(ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber,
-		ClientInfo: &sdk.Implementation{Name: "vise", Version: "1"}}, &hello)
-	if err != nil {
-		return s.failure("initialize agent", err)
-	}
-	if hello.ProtocolVersion != sdk.ProtocolVersionNumber {
-		return s.failure("initialize agent", fmt.Errorf("the agent speaks protocol version %d, we speak %d; use a release of the agent with ACP version 1",
-			hello.ProtocolVersion, sdk.ProtocolVersionNumber))
-	}
-	var caps struct {
-		MCP struct {
-			HTTP bool `json:"http"`
-		} `json:"mcpCapabilities"`
-		Meta struct {
-			Vise struct {
-				ExecutionStarted bool `json:"execution_started"`
-			} `json:"vise.dev"`
-		} `json:"_meta"`
-	}
-	if len(hello.AgentCapabilities) > 0 {
-		if err := json.Unmarshal(hello.AgentCapabilities, &caps); err != nil {
-			return s.failure("initialize agent", fmt.Errorf("capabilities: %w", err))
-		}
-	}
-	servers, err := mcpServers(s.cfg.MCP, caps.MCP.HTTP)
-	if err != nil {
-		return s.failure("open session", err)
-	}
-	s.mu.Lock()
-	if hello.AgentInfo != nil {
-		s.info.Agent, s.info.Version = oneLine(hello.AgentInfo.Name, 128), oneLine(hello.AgentInfo.Version, 64)
-	}
-	s.info.Protocol = hello.ProtocolVersion
-	s.announces = caps.Meta.Vise.ExecutionStarted
-	s.info.Capabilities = cutText(string(hello.AgentCapabilities), maxCapability)
-	s.mu.Unlock()
-	var opened sdk.NewSessionResponse
-	if err := s.c.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Cwd: s.cfg.Dir, McpServers: servers, Meta: s.cfg.Meta}, &opened); err != nil {
-		return s.failure("open session", err)
-	}
-	if opened.SessionId == "" {
-		return s.failure("open session", errors.New("the agent gave no session id"))
-	}
-	s.recMu.Lock()
-	s.id = opened.SessionId
-	s.recMu.Unlock()
-	s.mu.Lock()
-	s.info.AgentSession = oneLine(string(opened.SessionId), 256)
-	s.mu.Unlock()
-	return nil
+// attach connects the session to a started agent.
+func (s *session) attach(proc handle, in io.WriteCloser, out io.Reader) {
+	c := newConn(s.cfg.MaxLine)
+	c.onNote, c.onReq, c.onStray = s.onNote, s.onReq, s.onStray
+	c.onBytes = func() { s.beat(func(*driver.Info) {}) }
+	s.proc, s.stdin, s.c = proc, in, c
+	s.loops.Go(func() { c.read(out) })
+	s.loops.Go(func() { c.write(in) })
 }
 
 // mcpServers renders the list an agent is told: never null, HTTP where the agent has it.
@@ -219,9 +173,12 @@ func mcpServers(list []driver.MCPServer, http bool) ([]sdk.McpServer, error) {
 
 // Info returns what is known about the agent so far.
 func (s *session) Info() driver.Info {
+	answered := s.room.counts()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.info
+	info := s.info
+	info.Answered = answered
+	return info
 }
 
 // Close closes the agent's input, waits a moment, and ends its group.
@@ -236,7 +193,9 @@ func (s *session) Close(ctx context.Context) driver.Exit {
 	case <-ctx.Done():
 	}
 	exit := s.proc.Stop()
+	s.room.close()
 	s.loops.Wait()
+	exit.Leftover = append(s.left, exit.Leftover...)
 	return exit
 }
 
@@ -258,12 +217,17 @@ func (s *session) onNote(method string, params json.RawMessage) {
 			n.Update = params
 		}
 	}
-	known, late, busy := true, false, false
+	known, late, busy, mode := true, false, false, ""
 	s.recMu.Lock()
+	if u.Kind == "current_mode_update" && u.Mode != "" {
+		mode = oneLine(u.Mode, 128)
+	}
 	foreign := n.SessionID != "" && n.SessionID != string(s.id)
 	switch {
 	case s.rec == nil || foreign || s.isLate(u):
-		late = s.turns > 0 && !settings[u.Kind] // before the first turn there is nothing to be late for
+		// Before the first turn there is nothing to be late for, and what a loaded session
+		// tells of its past is none.
+		late = s.turns > 0 && !settings[u.Kind] && !s.loading
 	default:
 		if u.ToolCallID != "" {
 			s.owners[u.ToolCallID] = s.rec.turn
@@ -277,6 +241,9 @@ func (s *session) onNote(method string, params json.RawMessage) {
 	}
 	s.beat(func(i *driver.Info) {
 		i.Updates++
+		if mode != "" {
+			i.Mode = mode
+		}
 		if late {
 			i.Late++
 		}
@@ -320,15 +287,25 @@ func (s *session) onStray(line []byte) {
 	}
 }
 
-// onReq answers the agent's requests on the reader goroutine: none of them waits for anything.
-func (s *session) onReq(method string, params json.RawMessage) (any, *sdk.RequestError) {
+// onReq answers the agent's requests on the reader goroutine, or has the room answer
+// later what takes its time.
+func (s *session) onReq(method string, params json.RawMessage, reply answer) {
 	s.beat(func(*driver.Info) {})
+	if serves(method) {
+		s.recMu.Lock()
+		id := s.id
+		s.recMu.Unlock()
+		s.room.serve(id, method, params, reply)
+		return
+	}
 	if method != sdk.ClientMethodSessionRequestPermission {
-		return nil, sdk.NewMethodNotFound(method)
+		reply(nil, sdk.NewMethodNotFound(method))
+		return
 	}
 	answer, granted, reason, err := permit(s.cfg.Permissions, s.cfg.Dir, params)
 	if err != nil {
-		return nil, sdk.NewInvalidParams(map[string]any{"error": err.Error()})
+		reply(nil, sdk.NewInvalidParams(map[string]any{"error": err.Error()}))
+		return
 	}
 	s.mu.Lock()
 	s.info.Permissions++
@@ -338,7 +315,42 @@ func (s *session) onReq(method string, params json.RawMessage) (any, *sdk.Reques
 		s.rec.permission(answer.callID, granted, reason)
 	}
 	s.recMu.Unlock()
-	return answer.response, nil
+	reply(answer.response, nil)
+}
+
+// requested is what the trace holds of a request: nothing when no turn runs, no span
+// when the turn is full.
+type requested struct {
+	b   *building
+	rec *recorder
+}
+
+// requested notes a request of the agent's in the running turn.
+func (s *session) requested(name, input string) requested {
+	s.recMu.Lock()
+	defer s.recMu.Unlock()
+	if s.rec == nil {
+		return requested{}
+	}
+	return requested{s.rec.request(name, input), s.rec}
+}
+
+// replied notes how a request was answered.
+func (s *session) replied(q requested, by, output string, err error) {
+	s.recMu.Lock()
+	defer s.recMu.Unlock()
+	if q.b != nil && q.rec == s.rec {
+		s.rec.reply(q.b, by, output, err)
+	}
+}
+
+// terminalSpan notes how a command stands; what happens after its turn is not noted.
+func (s *session) terminalSpan(t *terminal, by string) {
+	s.recMu.Lock()
+	defer s.recMu.Unlock()
+	if t.span != nil && t.rec == s.rec {
+		s.rec.command(t, by, "")
+	}
 }
 
 // lockedWriter lets the agent's two outputs share one log.

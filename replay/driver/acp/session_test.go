@@ -55,7 +55,9 @@ func agentConfig(t *testing.T, o sample.Options) driver.Config {
 		Seed      string
 		Fault     sample.Fault
 		FaultTurn int
-	}{o.Noise, o.Seed, o.Fault, o.FaultTurn})
+		Keep      string
+		Modes     bool
+	}{o.Noise, o.Seed, o.Fault, o.FaultTurn, o.Keep, o.Modes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,7 @@ type update struct {
 	Locations  []location      `json:"locations"`
 	Entries    json.RawMessage `json:"entries"`
 	Cost       *cost           `json:"cost"`
+	Mode       string          `json:"currentModeId"`
 }
 
 type location struct {
@@ -107,6 +108,20 @@ func contentText(raw json.RawMessage) string {
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// terminals are the ids of the terminals that a tool call's content shows.
+func terminals(raw json.RawMessage) (ids []string) {
+	var list []block
+	if isNull(raw) || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	for _, b := range list {
+		if b.Type == "terminal" && b.TerminalID != "" {
+			ids = append(ids, b.TerminalID)
+		}
+	}
+	return ids
 }
 
 // valueText is a JSON value as span text: a string as itself, anything else as
