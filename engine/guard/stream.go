@@ -1,0 +1,98 @@
+package guard
+
+import (
+	"bytes"
+	"io"
+	"sync"
+)
+
+// maxHeldLine is how much of a line without an end is held back before it is
+// masked as it is, in bytes.
+const maxHeldLine = maxKeyBlock
+
+// Stream masks credentials in what is written to it piece by piece, such as the
+// output of a process: pieces end anywhere, also in the middle of a secret, so
+// only whole lines are passed on, and a private key block only as a whole. A line
+// of more than 64 KB is passed on in parts that end at a blank where it has one.
+// Close passes on what is left; it does not close the writer behind. A Stream is
+// safe for concurrent use.
+type Stream struct {
+	to io.Writer
+	by *Redactor
+
+	mu   sync.Mutex
+	held []byte
+	err  error // of the writer behind, told to every later Write
+}
+
+// NewStream masks by r what goes to w.
+func NewStream(w io.Writer, r *Redactor) *Stream { return &Stream{to: w, by: r} }
+
+// Write implements io.Writer. It takes all of p unless the writer behind failed.
+func (s *Stream) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(p)
+	for len(p) > 0 && s.err == nil {
+		// In bounded steps, so that one huge write is not held twice.
+		k := min(len(p), maxHeldLine)
+		s.held = append(s.held, p[:k]...)
+		p = p[k:]
+		s.pass(false)
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	return n, nil
+}
+
+// Close passes on what is held and returns the first error of the writer behind.
+func (s *Stream) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pass(true)
+	return s.err
+}
+
+// pass masks and hands on what can be judged as a whole.
+func (s *Stream) pass(all bool) {
+	n := len(s.held)
+	if !all {
+		n = bytes.LastIndexByte(s.held, '\n') + 1
+		if n > 0 {
+			n = beforeOpenKey(s.held, n)
+		}
+		if n == 0 && len(s.held) >= maxHeldLine {
+			if n = bytes.LastIndexAny(s.held, " \t\r\n") + 1; n == 0 {
+				n = len(s.held)
+			}
+		}
+	}
+	if n == 0 || s.err != nil {
+		return
+	}
+	text, _ := s.by.Text(string(s.held[:n]))
+	if _, err := io.WriteString(s.to, text); err != nil {
+		s.err = err
+	}
+	s.held = append(s.held[:0], s.held[n:]...)
+}
+
+// beforeOpenKey is n, or where a private key block begins in text[:n] whose end
+// has not come yet.
+func beforeOpenKey(text []byte, n int) int {
+	if !bytes.Contains(text[:n], []byte("PRIVATE KEY")) {
+		return n
+	}
+	for from := 0; ; {
+		m := keyHead.FindStringIndex(string(text[from:n]))
+		if m == nil {
+			return n
+		}
+		t := keyTail.FindStringIndex(string(text[from+m[1] : n]))
+		if t == nil {
+			return from + m[0]
+		}
+		from += m[1] + t[1]
+	}
+}
