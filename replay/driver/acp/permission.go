@@ -28,6 +28,9 @@ type permissionAnswer struct {
 // pathKeys are the argument names under which agents pass files.
 var pathKeys = []string{"path", "file_path", "filepath", "filename", "abs_path", "absolute_path", "notebook_path", "directory", "dir", "cwd", "source", "destination", "old_path", "new_path"}
 
+// commandKeys are the argument names under which agents pass what is to be run.
+var commandKeys = []string{"command", "cmd", "script", "argv"}
+
 // harmless are the kinds of call a read-only tool of ours may claim to be.
 var harmless = []string{"", "read", "search", "fetch", "think", "other"}
 
@@ -49,10 +52,12 @@ func permit(p driver.Policy, dir string, params json.RawMessage) (a permissionAn
 			paths = append(paths, b.Path)
 		}
 	}
+	command := call.ToolKind == "execute"
 	var args map[string]json.RawMessage
 	if json.Unmarshal(call.RawInput, &args) == nil {
 		for k, v := range args {
 			var s string
+			command = command || slices.Contains(commandKeys, strings.ToLower(k))
 			if slices.Contains(pathKeys, strings.ToLower(k)) && json.Unmarshal(v, &s) == nil && s != "" {
 				paths = append(paths, s)
 			}
@@ -65,8 +70,9 @@ func permit(p driver.Policy, dir string, params json.RawMessage) (a permissionAn
 	}
 	if len(paths) == 0 && p != driver.Deny && ownTool(name) && slices.Contains(harmless, call.ToolKind) {
 		granted, reason = true, "read-only rule tool"
-	} else {
-		granted, reason = driver.Permit(p, dir, paths)
+	} else if granted, reason = driver.Permit(p, dir, paths); granted && command && p != driver.Allow {
+		// Where it starts and which files it names say nothing of what it does.
+		granted, reason = false, "a command may do more than its folder and files say"
 	}
 	kinds := []sdk.PermissionOptionKind{sdk.PermissionOptionKindRejectOnce, sdk.PermissionOptionKindRejectAlways}
 	if granted {

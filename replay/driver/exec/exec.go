@@ -119,7 +119,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	defer follow.close()
 
 	out, err := process.Filter(ctx, process.Spec{
-		Command: argv, Dir: s.cfg.Dir, Env: s.environ(index, file), Stderr: s.cfg.Log, Sandbox: s.cfg.Sandbox, Grace: s.cfg.CancelGrace,
+		Command: argv, Dir: s.cfg.Dir, Env: s.environ(index, file.Name()), Stderr: s.cfg.Log, Sandbox: s.cfg.Sandbox, Grace: s.cfg.CancelGrace,
 		OnStart: func(r process.Record) {
 			s.info.PID = r.PID
 			if s.cfg.OnProcess != nil {
@@ -239,17 +239,17 @@ func (s *session) environ(index int, file string) []string {
 }
 
 // traceFile makes the file of a turn, outside the workspace.
-func (s *session) traceFile(index int) (string, error) {
+func (s *session) traceFile(index int) (*os.File, error) {
 	if s.cfg.Aside != "" {
 		if err := os.MkdirAll(s.cfg.Aside, 0o700); err != nil {
-			return "", fmt.Errorf("make the folder for traces: %w", err)
+			return nil, fmt.Errorf("make the folder for traces: %w", err)
 		}
 	}
 	f, err := os.CreateTemp(s.cfg.Aside, fmt.Sprintf("trace-%d-*.jsonl", index))
 	if err != nil {
-		return "", fmt.Errorf("make the trace file: %w", err)
+		return nil, fmt.Errorf("make the trace file: %w", err)
 	}
-	return f.Name(), f.Close()
+	return f, nil
 }
 
 // answerOf is the text of standard output: its "answer" when it is a JSON object

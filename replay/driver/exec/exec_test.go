@@ -195,3 +195,29 @@ func (l *safeLog) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// What stands under the name of the trace file later is not ours to open: the
+// command is confined, vise is not.
+func TestTraceFileIsTheOneThatWasMade(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(secret, []byte("a private key\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, script string }{
+		{"a pipe takes its place", `rm -f "$VISE_TRACE"; mkfifo "$VISE_TRACE" && echo done`},
+		{"a link takes its place", `ln -sf "` + secret + `" "$VISE_TRACE"; echo done`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var log bytes.Buffer
+			cfg := script(t, c.script)
+			cfg.Log = &log
+			turns, err := run(t, cfg, "go")
+			if err != nil || words(turns) != "0 LLM agent  > done\n" {
+				t.Errorf("turns %q, %v", words(turns), err)
+			}
+			if strings.Contains(log.String(), "private") {
+				t.Errorf("the log has what the link points to: %s", log.String())
+			}
+		})
+	}
+}

@@ -20,7 +20,9 @@ const pollEvery = 50 * time.Millisecond
 type follower struct {
 	cfg  driver.Config
 	turn int
-	file string
+	// file was opened before the command began: what stands under its name later, a
+	// pipe or a link to somebody's key, is not read. The command is confined, we are not.
+	file *os.File
 	// began is called when the command says that execution began, and with its first span.
 	began func()
 
@@ -36,7 +38,7 @@ type follower struct {
 	stray int
 }
 
-func newFollower(file string, cfg driver.Config, turn int, began func()) *follower {
+func newFollower(file *os.File, cfg driver.Config, turn int, began func()) *follower {
 	f := &follower{cfg: cfg, turn: turn, file: file, began: began, stop: make(chan struct{}), done: make(chan struct{}), left: cfg.MaxTurn, at: map[string]int{}}
 	go func() {
 		defer close(f.done)
@@ -66,19 +68,14 @@ func (f *follower) finish() ([]trace.Span, int) {
 	return f.spans, f.stray
 }
 
-func (f *follower) close() { _ = os.Remove(f.file) }
+func (f *follower) close() {
+	_ = f.file.Close()
+	_ = os.Remove(f.file.Name())
+}
 
 // poll reads the complete lines that have come.
 func (f *follower) poll() {
-	in, err := os.Open(f.file)
-	if err != nil {
-		return
-	}
-	defer in.Close()
-	if _, err := in.Seek(f.off, io.SeekStart); err != nil {
-		return
-	}
-	piece, err := io.ReadAll(io.LimitReader(in, int64(f.left)))
+	piece, err := io.ReadAll(io.NewSectionReader(f.file, f.off, int64(f.left)))
 	if err != nil || len(piece) == 0 {
 		return
 	}
