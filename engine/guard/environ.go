@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // credentialMarks are the parts of an upper-cased variable name that make its
 // value a credential.
@@ -17,14 +20,18 @@ var harmlessVariables = map[string]bool{
 	"GOPRIVATE": true, "TOKENIZERS_PARALLELISM": true, "PWD": true, "OLDPWD": true,
 }
 
+// credentialAddress is an address with a password in it, or with anything before the
+// @ of a web address: a token stands there as well as a name.
+var credentialAddress = regexp.MustCompile(`(?i)\bhttps?://[^/@\s,|]+@|\b[a-z][a-z0-9+.-]*://[^/@\s:]*:[^/@\s]+@`)
+
 // ScrubEnv returns the part of env that a command named binary may see. Dropped
 // are variables whose name is credential-shaped, those of the platform
-// (PANDAPROBE_), and loader variables (LD_, DYLD_) which would run foreign code in
-// the child. passthrough restores variables for exactly one binary name.
+// (PANDAPROBE_), loader variables (LD_, DYLD_) which would run foreign code in the
+// child, and variables whose value is an address with a password in it. passthrough restores variables for exactly one binary name.
 func ScrubEnv(env map[string]string, binary string, passthrough map[string][]string) map[string]string {
 	out := make(map[string]string, len(env))
 	for name, value := range env {
-		if !credentialVariable(name) {
+		if !credentialVariable(name) && !credentialAddress.MatchString(value) {
 			out[name] = value
 		}
 	}

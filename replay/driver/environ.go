@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"vise/engine/guard"
 )
 
 // DefaultEnv are the variables every agent gets; a name ending in * is a prefix.
@@ -11,15 +13,21 @@ var DefaultEnv = []string{"PATH", "HOME", "LANG", "LC_*", "TERM", "TMPDIR", "USE
 
 // Environ builds an agent's environment from base ("NAME=value", as os.Environ
 // gives it): the variables of DefaultEnv, those that allow names (a trailing *
-// matches any end), and extra, which wins. The result is sorted by name.
+// matches any end), and extra, which wins. A credential is never matched by a
+// pattern, only by its whole name. The result is sorted by name.
 func Environ(allow []string, extra map[string]string, base []string) []string {
-	env := map[string]string{}
+	env, matched := map[string]string{}, map[string]string{}
 	for _, kv := range base {
 		name, value, ok := strings.Cut(kv, "=")
-		if ok && name != "" && (matches(DefaultEnv, name) || matches(allow, name)) {
+		switch {
+		case !ok || name == "":
+		case slices.Contains(DefaultEnv, name) || slices.Contains(allow, name):
 			env[name] = value
+		case matches(DefaultEnv, name) || matches(allow, name):
+			matched[name] = value
 		}
 	}
+	maps.Copy(env, guard.ScrubEnv(matched, "", nil))
 	maps.Copy(env, extra)
 	out := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -28,13 +36,10 @@ func Environ(allow []string, extra map[string]string, base []string) []string {
 	return out
 }
 
+// matches reports a name that begins as one of the patterns ending in *.
 func matches(patterns []string, name string) bool {
 	for _, p := range patterns {
-		if prefix, ok := strings.CutSuffix(p, "*"); ok && prefix != "" {
-			if strings.HasPrefix(name, prefix) {
-				return true
-			}
-		} else if p == name {
+		if prefix, ok := strings.CutSuffix(p, "*"); ok && prefix != "" && strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}

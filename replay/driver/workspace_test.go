@@ -161,7 +161,7 @@ func TestOtherWorkspaces(t *testing.T) {
 }
 
 func TestEnviron(t *testing.T) {
-	base := []string{"PATH=/bin", "HOME=/home/x", "LC_ALL=C", "SECRET=1", "MY_A=1", "MY_B=2", "OTHER=3", "broken", "=odd", "EMPTY="}
+	base := []string{"PATH=/bin", "HOME=/home/x", "LC_ALL=C", "SECRET=1", "MY_A=1", "MY_B=2", "MY_API_KEY=4", "MY_INDEX=https://a:b@example.org/", "OTHER=3", "broken", "=odd", "EMPTY="}
 	for _, c := range []struct {
 		name  string
 		allow []string
@@ -171,6 +171,7 @@ func TestEnviron(t *testing.T) {
 		{"default", nil, nil, "HOME=/home/x LC_ALL=C PATH=/bin"},
 		{"by name", []string{"OTHER", "EMPTY", "ABSENT"}, nil, "EMPTY= HOME=/home/x LC_ALL=C OTHER=3 PATH=/bin"},
 		{"by prefix", []string{"MY_*"}, nil, "HOME=/home/x LC_ALL=C MY_A=1 MY_B=2 PATH=/bin"},
+		{"a credential by its whole name only", []string{"MY_API_KEY"}, nil, "HOME=/home/x LC_ALL=C MY_API_KEY=4 PATH=/bin"},
 		{"a star alone is no prefix", []string{"*"}, nil, "HOME=/home/x LC_ALL=C PATH=/bin"},
 		{"extra wins", nil, map[string]string{"PATH": "/x", "VISE_RUN_SEED": "7"}, "HOME=/home/x LC_ALL=C PATH=/x VISE_RUN_SEED=7"},
 	} {

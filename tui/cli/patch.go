@@ -31,10 +31,6 @@ func (a *app) patchCmd() *cobra.Command {
 	return c
 }
 
-// toolEnv are variables that compilers and package managers find themselves by.
-var toolEnv = []string{"GO*", "CARGO_*", "RUSTUP_*", "RUST*", "JAVA_HOME", "M2_HOME", "NODE_*", "NVM_*", "npm_config_cache", "PYENV_*", "VIRTUAL_ENV", "PYTHON*", "UV_*", "PIP_CACHE_DIR",
-	"XDG_CACHE_HOME", "CC", "CXX", "AR", "LD", "CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_CONFIG_PATH", "SDKROOT", "TZ"}
-
 // bench opens the patch loop of a project over an open store.
 func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus) (*patch.Bench, error) {
 	red, err := guard.NewRedactor(guard.RedactOptions{Keys: cfg.Redact.Keys, Values: cfg.Redact.Values, Extra: cfg.Redact.Extra})
@@ -47,7 +43,7 @@ func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus) (*patch
 	}
 	return patch.New(patch.Options{
 		Store: st, Bus: bus, Log: a.log, Root: cfg.Path("."), Dir: cfg.Path(cfg.Store.Path), PolicyFile: cfg.Path(cfg.Patch.Policy),
-		AgentEnv: driver.Environ(append(append([]string{}, toolEnv...), cfg.Agent.Env...), nil, a.env), PhaseEnv: driver.Environ(toolEnv, nil, a.env),
+		AgentEnv: driver.Environ(cfg.Agent.Env, toolchain(a.env), a.env), PhaseEnv: driver.Environ(nil, toolchain(a.env), a.env),
 		Home: a.getenv("HOME"), HomeEntries: cfg.Agent.Home, Sandbox: cfg.Agent.Sandbox, Hosts: hosts, MaxRuntime: cfg.Patch.MaxRuntime, PhaseTimeout: cfg.Patch.PhaseTimeout, Redactor: red,
 		OnProcess: func(runID string, rec process.Record, gone bool) {
 			// The record must outlive a cancelled context: it is what the next start reaps by.
