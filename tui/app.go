@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -103,6 +104,9 @@ type (
 
 // newApp makes the model; send delivers messages from goroutines to the program.
 func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *Conductor) *App {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	a := &App{
 		cfg: cfg, reg: keys, conductor: conductor,
 		panes: map[PaneID]Pane{}, boxes: map[PaneID]*box{}, views: views(), view: debugView, focus: PaneSessions,
@@ -269,6 +273,10 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.settled(msg)
 	case namesMsg:
 		return a.named(msg)
+	case logMsg:
+		return a.logged(msg)
+	case logLook:
+		return a.lookAtLog(msg.card)
 	case saveMsg:
 		return a.save()
 	case savedMsg:
@@ -351,6 +359,7 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 		if e.Type == event.StepWaiting {
 			c.Held = true
 		}
+		a.logEvent(e)
 		a.progress.take(e)
 		a.followEvent(e)
 	}
@@ -431,6 +440,7 @@ const maxIncidents = 100
 
 // incident remembers an error for Attention.
 func (a *App) incident(what string, err error) {
+	a.cfg.Log.Error("incident", "what", what, "err", err)
 	a.ctx.Incidents = append(a.ctx.Incidents, Incident{At: a.ctx.Now(), What: what, Err: err})
 	if over := len(a.ctx.Incidents) - maxIncidents; over > 0 {
 		a.ctx.Incidents = a.ctx.Incidents[over:]

@@ -74,6 +74,7 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.say(style.Dim, why)
 	}
 	a.lastAct = id
+	a.cfg.Log.Debug("act", "id", id, "arg", arg)
 	switch id {
 	case action.Suspend:
 		return tea.Sequence(tea.Raw(ansi.ResetModeLightDark), tea.Suspend)
@@ -93,6 +94,8 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 			return cmd
 		}
 		return a.open(newThemePicker(a))
+	case action.Log:
+		return a.openLog(arg)
 	case action.Redraw:
 		return tea.ClearScreen
 	case action.Zoom:

@@ -13,7 +13,8 @@ import (
 // it, the end of a message and what waits for an answer is drawn by a timer.
 func TestNothingElseMoves(t *testing.T) {
 	timers := map[string]string{
-		"motion.go": "the clock in the header", "app.go": "first paint and the end of a message", "sheet.go": "panes that look again for what no event tells",
+		"logcard.go": "the next look at the log while its card is open",
+		"motion.go":  "the clock in the header", "app.go": "first paint and the end of a message", "sheet.go": "panes that look again for what no event tells",
 		"notify.go": "the next notification", "uistate.go": "saving where one is", "filterbar.go": "a pause in typing",
 	}
 	files, err := filepath.Glob("*.go")

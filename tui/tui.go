@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
@@ -67,6 +68,10 @@ type Config struct {
 	// Linear writes plain lines that only grow, and reads commands line by line: for screen
 	// readers. Without it that happens where TERM is dumb.
 	Linear bool
+	// LogFile is the log of the workbench (log/slog's JSON Lines), for its card; "" = none.
+	// Log gets what the workbench has to say of itself; nil = nothing.
+	LogFile string
+	Log     *slog.Logger
 	// ReportDir gets the reports of crashes; "" = the folder for temporary files.
 	ReportDir string
 	// Env is the environment of the invocation.
@@ -160,6 +165,7 @@ func Run(ctx context.Context, cfg Config) error {
 		r.lines.app, r.end = app, stop
 	}
 
+	app.cfg.Log.Info("the workbench begins", "project", cfg.Project, "session", cfg.Session, "linear", cfg.linear())
 	var work sync.WaitGroup
 	if cfg.Bus != nil {
 		if cfg.Stepper != nil {
@@ -194,6 +200,7 @@ func Run(ctx context.Context, cfg Config) error {
 		fmt.Fprint(cfg.Out, ansi.ClearProgramStatus)
 	}
 	err = r.ended(context.Cause(ctx), err, app)
+	app.cfg.Log.Info("the workbench ended", "last_act", app.lastAct, "err", err)
 	if cfg.Store != nil {
 		last := app.place()
 		var crash *Crash

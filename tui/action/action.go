@@ -47,6 +47,8 @@ const (
 	Mouse        ID = "view.mouse"
 	Redraw       ID = "view.redraw"
 	Themes       ID = "view.themes"
+	// Log shows the workbench's own log.
+	Log ID = "view.log"
 
 	Replay      ID = "run.replay"
 	Step        ID = "run.step"

@@ -70,6 +70,7 @@ var defaults = []Action{
 	{ID: Focus9, Title: "focus Journal", Group: "view", Scope: Global, Keys: []string{"9"}},
 	{ID: Focus0, Title: "focus Attempts", Group: "view", Scope: Global, Keys: []string{"0"}},
 	{ID: Themes, Title: "choose a theme", Group: "view", Scope: Global, Keys: []string{"T"}, Arg: "name"},
+	{ID: Log, Title: "show the workbench's own log", Group: "view", Scope: Global, Keys: []string{"~"}, Arg: "filter"},
 	{ID: Mouse, Title: "leave the mouse to the terminal, or take it back", Group: "view", Scope: Global, Keys: []string{"M"}},
 	{ID: Redraw, Title: "redraw the screen", Group: "view", Scope: Global, Keys: []string{"ctrl+l"}},
 

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"vise/engine/config"
+	"vise/engine/pattern"
+	"vise/tui/logfile"
 )
 
 // logFile is where the workbench of a project logs: while it draws, a line on standard
@@ -31,102 +30,90 @@ const maxLogTail = 10_000
 // logEvery is how often a followed log is looked at.
 const logEvery = 250 * time.Millisecond
 
+// logWanted says which records of the log are printed.
+type logWanted struct {
+	level slog.Level
+	match *pattern.Pattern // nil = all
+}
+
+func (w logWanted) passes(r logfile.Record) bool {
+	return r.Level >= w.level && (w.match == nil || w.match.MatchString(r.Text))
+}
+
 func (a *app) logsCmd() *cobra.Command {
-	follow, last := false, 100
+	follow, last, level, match := false, 100, "debug", ""
 	c := &cobra.Command{
 		Use: "logs", Short: "Print the log of the workbench", Args: cobra.NoArgs,
-		Long: "The workbench logs into a file of the project (--log-level says how much; warnings by default). The log of the\n" +
-			"start before the last one is kept beside it as workbench.log.old, reports of crashes as crash-TIME.txt.\n" +
-			"What goes between vise and the terminal is traced by the library into the file that TEA_TRACE names.",
+		Long: "The workbench logs into a file of the project (--log-level says how much; warnings by default), secrets masked.\n" +
+			"In the workbench ~ shows it. The log of the start before the last one is kept beside it as workbench.log.old,\n" +
+			"reports of crashes as crash-TIME.txt. What goes between vise and the terminal is traced by the library into the\n" +
+			"file that TEA_TRACE names: every byte that is drawn and every key that is pressed, so what you type stands in it.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if last < 0 || last > maxLogTail {
 				return usagef("logs: --last is from 0 to %d", maxLogTail)
+			}
+			wanted := logWanted{}
+			if err := wanted.level.UnmarshalText([]byte(level)); err != nil {
+				return usagef("logs: --level %q: use debug, info, warn or error", level)
+			}
+			if match != "" {
+				var err error
+				if wanted.match, err = pattern.Compile(match); err != nil {
+					return usagef("logs: --match %q: %w; write it in RE2 syntax", match, err)
+				}
 			}
 			cfg, _, err := a.load()
 			if err != nil {
 				return err
 			}
-			return a.printLog(cmd.Context(), logFile(cfg), last, follow)
+			return a.printLog(cmd.Context(), logFile(cfg), last, follow, wanted)
 		},
 	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as lines come")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as lines come, in the next start's log too")
 	c.Flags().IntVarP(&last, "last", "n", last, "begin with this many lines")
+	c.Flags().StringVar(&level, "level", level, "only this level and above: debug, info, warn, error")
+	c.Flags().StringVar(&match, "match", "", "only lines in which this expression (RE2) is found")
 	return c
 }
 
-func (a *app) printLog(ctx context.Context, file string, last int, follow bool) error {
-	f, err := os.Open(file)
-	if errors.Is(err, fs.ErrNotExist) && !follow {
+func (a *app) printLog(ctx context.Context, file string, last int, follow bool, wanted logWanted) error {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && !follow {
 		a.note("no log yet: the workbench has not been open in this project")
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("logs: %w", err)
-	}
-	defer f.Close()
-	r := bufio.NewReader(f)
-	var tail [][]byte
-	part := []byte(nil)
-	for live := false; ; {
-		line, err := r.ReadBytes('\n')
-		part = append(part, line...)
-		switch {
-		case err == nil && live:
-			a.logLine(part)
-			part = nil
-		case err == nil:
-			if tail = append(tail, part); len(tail) > last {
-				tail = slices.Delete(tail, 0, 1)
-			}
-			part = nil
-		case errors.Is(err, io.EOF):
-			for _, l := range tail {
-				a.logLine(l)
-			}
-			tail, live = nil, true
-			if !follow {
-				return a.out.err
-			}
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-time.After(logEvery):
-			}
-		default:
-			return fmt.Errorf("logs: read %s: %w", file, err)
+	tail := logfile.Tail{File: file}
+	for first := true; ; first = false {
+		list, _, err := tail.Next()
+		if err != nil {
+			return fmt.Errorf("logs: %w", err)
 		}
-		if a.out.err != nil {
+		list = slices.DeleteFunc(list, func(r logfile.Record) bool { return !wanted.passes(r) })
+		if first {
+			list = list[max(0, len(list)-last):]
+		}
+		for _, r := range list {
+			a.logLine(r)
+		}
+		if !follow || a.out.err != nil {
 			return a.out.err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(logEvery):
 		}
 	}
 }
 
-// logLine prints one record: as it is with --json, else its time, level, words and the
-// rest in the order of names.
-func (a *app) logLine(raw []byte) {
-	rec := map[string]any{}
-	if err := json.Unmarshal(bytes.TrimSpace(raw), &rec); err != nil {
-		a.out.printf("%s", show(string(raw), 400)) // cut short by a crash
+// logLine prints one record: as it is with --json, else its time, level and words.
+func (a *app) logLine(r logfile.Record) {
+	if a.json && r.Fields != nil {
+		_ = a.out.object("vise.log/1", r.Fields)
 		return
 	}
-	if a.json {
-		_ = a.out.object("vise.log/1", rec)
+	if r.Fields == nil {
+		a.out.printf("%s", r.Text) // cut short by a crash
 		return
 	}
-	at, level, msg := rec["time"], rec["level"], rec["msg"]
-	line := ""
-	var names []string
-	for k := range rec {
-		if k != "time" && k != "level" && k != "msg" {
-			names = append(names, k)
-		}
-	}
-	slices.Sort(names)
-	for _, k := range names {
-		line += fmt.Sprintf(" %s=%v", k, rec[k])
-	}
-	if t, err := time.Parse(time.RFC3339Nano, fmt.Sprint(at)); err == nil {
-		at = t.Local().Format("2006-01-02 15:04:05.000")
-	}
-	a.out.printf("%v %-5v %s", at, level, show(fmt.Sprint(msg)+line, 1000))
+	a.out.printf("%s %-5s %s", r.Clock(), r.Level.String(), show(r.Text, 1000))
 }

@@ -14,6 +14,7 @@ import (
 
 	"vise/engine/config"
 	"vise/engine/event"
+	"vise/engine/guard"
 	"vise/engine/patch"
 	"vise/engine/trace"
 	"vise/store"
@@ -89,6 +90,7 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 		if !o.fleeting {
 			s.ReportDir = filepath.Dir(logs.Name())
 		}
+		s.LogFile, s.Log = logs.Name(), a.log
 		s.Stepper, s.MaxTurns = hold, cfg.Repair.MaxTurns
 		if s.Patch, err = a.bench(cfg, h.store, h.Events()); err != nil {
 			return err
@@ -121,8 +123,34 @@ func (a *app) logToFile(cfg *config.Config) (*os.File, error) {
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
 		return nil, errors.Join(usagef("--log-level %q: use debug, info, warn or error", a.logLevel), f.Close())
 	}
-	a.log = slog.New(slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level}))
+	red, err := guard.NewRedactor(guard.RedactOptions{Keys: cfg.Redact.Keys, Values: cfg.Redact.Values, Extra: cfg.Redact.Extra})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	a.log = slog.New(slog.NewJSONHandler(f, &slog.HandlerOptions{Level: level, ReplaceAttr: masked(red)}))
 	return f, nil
+}
+
+// masked takes secrets out of what is logged: an error may quote what a server or an
+// agent has said.
+func masked(red *guard.Redactor) func([]string, slog.Attr) slog.Attr {
+	clean := func(text string) slog.Value {
+		text, _ = red.Text(text)
+		return slog.StringValue(text)
+	}
+	return func(_ []string, at slog.Attr) slog.Attr {
+		switch v := at.Value.Any().(type) {
+		case string:
+			at.Value = clean(v)
+		case error:
+			at.Value = clean(v.Error())
+		case fmt.Stringer:
+			if at.Key != slog.LevelKey {
+				at.Value = clean(v.String())
+			}
+		}
+		return at
+	}
 }
 
 // screen is what the workbench takes from the invocation.
