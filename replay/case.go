@@ -58,6 +58,7 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 			return nil
 		},
 	})
+	reason := infrastructure(rctx, err) // before the clock ends its context
 	run.Started = clock.stop()
 	run.Session.Agent = out.info.Name()
 	if out.info.PID != 0 {
@@ -73,7 +74,7 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 			return run, fmt.Errorf("case %s: %w", job.CaseID, context.Cause(ctx))
 		}
 		run.Error = bounded(err.Error(), 400)
-		run.Infrastructure = infrastructure(rctx, err)
+		run.Infrastructure = reason
 	}
 	return run, nil
 }

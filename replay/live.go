@@ -25,6 +25,9 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	if len(inputs) == 0 {
 		return trace.Session{}, fmt.Errorf("session %s holds no user input to replay", from.ID)
 	}
+	if len(r.Agent.Command) == 0 {
+		return trace.Session{}, errNoAgent
+	}
 	runID := r.NewID("run")
 	head := trace.Session{
 		ID: r.NewID("s"), Origin: trace.Live, Source: r.Agent.source(), Title: from.Title,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -82,6 +81,8 @@ type Runner struct {
 	OnProcess func(runID string, rec process.Record, gone bool)
 }
 
+var errNoAgent = errors.New("no agent is configured; set agent.command in vise.toml, e.g. [\"my-agent\", \"acp\"]")
+
 // plan is one agent session to be driven.
 type plan struct {
 	runID     string
@@ -121,7 +122,7 @@ type ran struct {
 // failed half-way is still handed to onTurn before the error is returned.
 func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	if len(r.Agent.Command) == 0 {
-		return out, errors.New("no agent is configured; set agent.command in vise.toml, e.g. [\"my-agent\", \"acp\"]")
+		return out, errNoAgent
 	}
 	dir, cleanup, err := driver.PrepareWorkspace(driver.WorkspaceMode(r.Agent.Workspace), r.Agent.WorkspaceFrom, filepath.Join(r.Scratch, p.runID))
 	if err != nil {
@@ -309,25 +310,6 @@ func (r *Runner) preamble() string {
 	}
 	return ""
 }
-
-// openLog opens the run's log; what the agent writes there is bounded by the driver.
-func (r *Runner) openLog(runID string) (io.WriteCloser, error) {
-	if r.Logs == "" {
-		return discard{io.Discard}, nil
-	}
-	if err := os.MkdirAll(r.Logs, 0o700); err != nil {
-		return nil, fmt.Errorf("make log folder: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(r.Logs, runID+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open log of run %s: %w", runID, err)
-	}
-	return f, nil
-}
-
-type discard struct{ io.Writer }
-
-func (discard) Close() error { return nil }
 
 // infrastructure names why a failed run says nothing about the agent, "" when
 // the failure is the agent's own.
