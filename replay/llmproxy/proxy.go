@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -142,9 +143,10 @@ func (s *Server) Grant(r Run) (token string, err error) {
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0),
 		Rewrite: func(p *httputil.ProxyRequest) {
-			rest := strings.TrimPrefix(p.In.URL.Path, base)
 			p.Out.URL.Scheme, p.Out.URL.Host, p.Out.Host = to.Scheme, to.Host, to.Host
-			p.Out.URL.Path, p.Out.URL.RawPath = strings.TrimRight(to.Path, "/")+rest, ""
+			// As it was written too: a model's name may hold an escaped slash.
+			p.Out.URL.Path = strings.TrimRight(to.Path, "/") + strings.TrimPrefix(p.In.URL.Path, base)
+			p.Out.URL.RawPath = strings.TrimRight(to.EscapedPath(), "/") + strings.TrimPrefix(p.In.URL.EscapedPath(), base)
 			for _, h := range []string{"Authorization", "X-Api-Key", "Api-Key", "Cookie", "Accept-Encoding", "Forwarded", "X-Forwarded-For"} {
 				p.Out.Header.Del(h)
 			}
@@ -223,7 +225,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !known:
 		refuse(w, http.StatusUnauthorized, "the token is unknown or revoked: use the OPENAI_API_KEY that this run was given")
-	case !strings.HasPrefix(r.URL.Path, base+"/"):
+	case !strings.HasPrefix(r.URL.Path, base+"/") || climbs(r.URL.Path):
 		refuse(w, http.StatusNotFound, "there is nothing at "+r.URL.Path+"; the base of the API is "+base)
 	case !g.begin():
 		w.Header().Set("Retry-After", "1")
@@ -232,6 +234,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer g.end()
 		g.proxy.ServeHTTP(w, r)
 	}
+}
+
+// climbs: a path with ".." would leave the provider's API, with its key.
+func climbs(path string) bool {
+	return slices.Contains(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
 // refuse answers as providers do, and asks clients not to try again.

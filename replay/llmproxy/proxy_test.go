@@ -234,6 +234,8 @@ func TestRefusals(t *testing.T) {
 		{"no token of ours", "sk-other", "", "/v1/chat/completions", 401},
 		{"a name that resolves to us", token, "evil.example:80", "/v1/chat/completions", 403},
 		{"another path", token, "", "/admin", 404},
+		{"out of the API", token, "", "/v1/../../admin", 404},
+		{"out of the API, escaped", token, "", "/v1/%2e%2e/%2e%2e/admin", 404},
 		{"beyond the budget", token, "", "/v1/chat/completions", 402},
 	} {
 		if status, text := post(c.token, c.host, c.path); status != c.status || status != 403 && !strings.Contains(text, `"message":"vise: `) {
@@ -249,6 +251,54 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := s.Grant(Run{Upstream: Upstream{BaseURL: "example.com"}}); err == nil {
 		t.Error("an address without a scheme was taken")
+	}
+}
+
+// A request that is refused on its way was not sent: its reservation comes back.
+func TestRefusedRequestCostsNothing(t *testing.T) {
+	up, s := serve(t), start(t)
+	ledger := model.NewLedger(model.Budget{Tokens: 40 << 20})
+	token, err := s.Grant(Run{Upstream: Upstream{BaseURL: up.URL + "/api/v1"}, Ledger: ledger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	huge := bytes.Repeat([]byte(" "), cassette.MaxRequest+1)
+	for range 3 { // each alone reserves 16 M tokens
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", s.URL()+"/chat/completions", bytes.NewReader(huge))
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusBadGateway {
+			t.Errorf("status %d", resp.StatusCode)
+		}
+	}
+	if up.n != 0 {
+		t.Errorf("%d requests reached the provider", up.n)
+	}
+}
+
+// A model's name with an escaped slash reaches the provider as it was written.
+func TestEscapedPath(t *testing.T) {
+	var got string
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { got = r.RequestURI; _, _ = w.Write([]byte("{}")) }))
+	t.Cleanup(up.Close)
+	s := start(t)
+	token, err := s.Grant(Run{Upstream: Upstream{BaseURL: up.URL + "/api/v1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, _ := http.NewRequestWithContext(t.Context(), "GET", s.URL()+"/models/qwen%2F3", nil)
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if got != "/api/v1/models/qwen%2F3" {
+		t.Errorf("asked for %s", got)
 	}
 }
 

@@ -65,7 +65,11 @@ func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
 	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, max(limits.Max, limits.Completed, limits.Output), r.price); err != nil {
 		return nil, err
 	}
-	return s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
+	resp, err := s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
+	if err != nil {
+		r.hold.Release(0) // of a request that never came to an exchange; of others it is settled
+	}
+	return resp, err
 }
 
 // settle books an exchange that has ended.
