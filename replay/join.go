@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -24,6 +25,7 @@ func join(turn trace.Turn, other []trace.Span) trace.Turn {
 	for i, s := range spans {
 		byID[s.ID] = i
 	}
+	open := partners(spans)
 	joined := map[int]bool{}
 	var rest []trace.Span
 	for _, o := range other {
@@ -32,7 +34,7 @@ func join(turn trace.Turn, other []trace.Span) trace.Turn {
 			at, ok = byID[call]
 		}
 		if !ok {
-			at, ok = counterpart(spans, o, joined)
+			at, ok = open.take(o, joined)
 		}
 		if !ok || spans[at].Kind != o.Kind {
 			rest = append(rest, o)
@@ -70,20 +72,59 @@ func join(turn trace.Turn, other []trace.Span) trace.Turn {
 	return turn
 }
 
-// counterpart finds the span that tells of the same thing and has none yet: a model
-// call with the same answer, a tool call with the same name and arguments.
-func counterpart(spans []trace.Span, o trace.Span, joined map[int]bool) (int, bool) {
-	said := strings.TrimSpace(o.Output)
+// unjoined are the places of spans by what they tell of.
+type unjoined map[string][]int
+
+func partners(spans []trace.Span) unjoined {
+	u := unjoined{}
 	for i, s := range spans {
-		if s.Kind != o.Kind || joined[i] {
-			continue
+		if k := sameThing(s); k != "" {
+			u[k] = append(u[k], i)
 		}
-		if s.Kind == trace.LLM && said != "" && strings.TrimSpace(s.Output) == said ||
-			s.Kind == trace.TOOL && s.Name == o.Name && s.Input == o.Input {
-			return i, true
+	}
+	return u
+}
+
+// take finds the first span that tells of the same thing and has no counterpart yet.
+func (u unjoined) take(o trace.Span, joined map[int]bool) (int, bool) {
+	k := sameThing(o)
+	for at := u[k]; k != "" && len(at) > 0; at = u[k] {
+		u[k] = at[1:]
+		if !joined[at[0]] {
+			return at[0], true
 		}
 	}
 	return 0, false
+}
+
+// sameThing is equal for two spans that tell of the same: a model call with the same
+// answer, a tool call with the same name and arguments, however they are written. It
+// is empty for what cannot be recognised.
+func sameThing(s trace.Span) string {
+	switch s.Kind {
+	case trace.LLM:
+		if said := strings.TrimSpace(s.Output); said != "" {
+			return "said\x00" + said
+		}
+	case trace.TOOL:
+		return "call\x00" + s.Name + "\x00" + canonical(s.Input)
+	}
+	return ""
+}
+
+// canonical is JSON without its blanks and with its keys in order; other text as it is.
+func canonical(text string) string {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return text
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return text
+	}
+	return string(out)
 }
 
 // enrich fills a driver's span with what the other source knows.
@@ -103,7 +144,7 @@ func enrich(s, o trace.Span) trace.Span {
 	if s.Error == "" {
 		s.Error = o.Error
 	}
-	if s.Kind == trace.LLM || o.Usage != (trace.Usage{}) {
+	if o.Usage != (trace.Usage{}) { // a stream without usage tells none; the driver may
 		s.Usage = o.Usage
 	}
 	s.Pending = s.Pending && o.Pending

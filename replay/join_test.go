@@ -47,6 +47,11 @@ func TestJoin(t *testing.T) {
 		{"an agent's own telemetry", []trace.Span{tool("c1", "Refund", "", 1), tool("x", "lookup", "found", 2)},
 			[]trace.Span{{ID: "f00d", Kind: trace.TOOL, Name: "refund", Output: "done", Start: at(1), Attrs: map[string]any{"call_id": "c1"}}, tool("beef", "lookup", "found", 2)},
 			"c1 refund(done); x lookup(found)", 5},
+		{"a stream without usage takes none away", []trace.Span{llm("a", "", "hi", 1, 12)}, []trace.Span{llm("w", "m", "hi", 1, 0)}, "a m(hi) 12", 12},
+		{"the same arguments, written otherwise",
+			[]trace.Span{{ID: "a", Kind: trace.TOOL, Name: "refund", Input: `{"order": "A-1", "sum": 12345678901234567890}`, Start: at(1)}},
+			[]trace.Span{{ID: "w", Kind: trace.TOOL, Name: "refund", Input: `{"sum":12345678901234567890,"order":"A-1"}`, Output: "done", Start: at(1)}},
+			"a refund(done)", 5},
 		{"a model call that the protocol did not tell", []trace.Span{llm("a", "", "one", 1, 0), llm("b", "", "two", 5, 0)},
 			[]trace.Span{llm("w", "m", "a title", 3, 7)}, "a (one); w m(a title) 7; b (two)", 7},
 	} {
@@ -60,5 +65,23 @@ func TestJoin(t *testing.T) {
 				t.Errorf("joined again: %s", line(again.Spans))
 			}
 		})
+	}
+}
+
+// Every span is looked at once, not against every other.
+func BenchmarkJoin(b *testing.B) {
+	var turn trace.Turn
+	var other []trace.Span
+	for i := range 5_000 {
+		s := trace.Span{ID: fmt.Sprint("d", i), Kind: trace.TOOL, Name: "look_up", Input: fmt.Sprintf(`{"order":%d}`, i)}
+		turn.Spans = append(turn.Spans, s)
+		s.ID, s.Output = fmt.Sprint("w", i), "found"
+		other = append(other, s)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := join(turn, other); len(got.Spans) != 5_000 || got.Spans[4_999].Output != "found" {
+			b.Fatal(len(got.Spans))
+		}
 	}
 }
