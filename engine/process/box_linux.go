@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -101,7 +102,7 @@ func enterBox() {
 		}
 	}
 	if o.Proxy {
-		env = append(env, proxyEnv(o.ProxyPort)...)
+		env = lastOfEach(append(env, proxyEnv(o.ProxyPort)...))
 	}
 	if say(answer{}, fds) != nil {
 		return
@@ -258,6 +259,22 @@ func loopbackUp() error {
 		return errno
 	}
 	return nil
+}
+
+// lastOfEach keeps of variables with the same name the last, as os/exec does: a
+// program that is given both takes the first, which was to be replaced.
+func lastOfEach(env []string) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, v := range slices.Backward(env) {
+		name, _, _ := strings.Cut(v, "=")
+		if !seen[name] {
+			out = append(out, v)
+		}
+		seen[name] = true
+	}
+	slices.Reverse(out)
+	return out
 }
 
 // proxyEnv tells a program of the proxy in every way that is in use. Node obeys

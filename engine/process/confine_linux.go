@@ -53,7 +53,7 @@ func newBox(spec Spec, program *exec.Cmd) (*box, Held, error) {
 	s := spec.Sandbox
 	abi := landlockABI()
 	b := &box{program: program, required: s.Required, open: s.Network.Open, relays: newRelays(), order: order{
-		Path: program.Path, Argv: program.Args, Env: program.Env, Parent: os.Getpid(), ABI: abi, Write: resolvedAll(s.Write), Hidden: s.hidden(),
+		Path: program.Path, Argv: program.Args, Env: lastOfEach(program.Env), Parent: os.Getpid(), ABI: abi, Write: resolvedAll(s.Write), Hidden: s.hidden(),
 	}}
 	b.held = Held{Files: abi > 0, Network: NetworkOpen, Landlock: abi}
 	// A filter of socket families holds what Landlock learned with version 9 only.
@@ -181,6 +181,9 @@ func (b *box) command() (*exec.Cmd, *os.File, error) {
 	if err != nil {
 		theirs.Close()
 		return nil, nil, err
+	}
+	if b.conn != nil {
+		b.conn.Close() // of the attempt with a namespace
 	}
 	b.conn = c.(*net.UnixConn)
 	cmd := exec.Command("/proc/self/exe")

@@ -135,12 +135,14 @@ const maxReadable = 50_000
 // readable lists paths that together hold everything but the hidden ones: a rule
 // can allow, not deny, so a folder with something hidden below it is opened up
 // into its entries. Links are left out, since a rule on one is a rule on what it
-// leads to; what is added to such a folder later is not readable.
+// leads to; what is added to such a folder later is not readable. Folders with
+// nothing hidden come first: a full one must not cost the system's own their place.
 func readable(hidden []string) []string {
 	var out []string
 	var open func(dir string)
 	open = func(dir string) {
 		entries, _ := os.ReadDir(dir)
+		var partly []string
 		for _, e := range entries {
 			if e.Type()&os.ModeSymlink != 0 || len(out) >= maxReadable {
 				continue
@@ -150,10 +152,13 @@ func readable(hidden []string) []string {
 				continue
 			}
 			if e.IsDir() && slices.ContainsFunc(hidden, func(h string) bool { return strings.HasPrefix(h, path+"/") }) {
-				open(path)
+				partly = append(partly, path)
 				continue
 			}
 			out = append(out, path)
+		}
+		for _, path := range partly {
+			open(path)
 		}
 	}
 	open("/")

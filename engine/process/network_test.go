@@ -119,6 +119,7 @@ func TestSandboxProxy(t *testing.T) {
 	var log strings.Builder
 	spec := self(t, "probe")
 	spec.Stderr = &log
+	spec.Env = append(spec.Env, "HTTPS_PROXY=http://proxy.test:3128")
 	spec.Sandbox = &process.Sandbox{Write: []string{t.TempDir()}, Network: process.Network{Hosts: hosts}}
 	p := run(t, spec)
 	needsNetwork(t, p.Held())
@@ -133,6 +134,9 @@ func TestSandboxProxy(t *testing.T) {
 	}
 	if got := ask("get http://" + net.JoinHostPort(hosts[0].Name, port)); got != "ok plain page" {
 		t.Errorf("a listed host: %s", got)
+	}
+	if got := ask("env HTTPS_PROXY"); !strings.HasPrefix(got, "ok http://127.0.0.1:") {
+		t.Errorf("the proxy of the environment is in the way of ours: %s", got)
 	}
 	if got := ask("get http://other.test/"); !strings.Contains(got, "403") || !strings.Contains(got, "not among the allowed hosts") {
 		t.Errorf("another host: %s", got)
