@@ -274,6 +274,12 @@ func (b *Bench) weigh(r *run.Run, base *tree.Tree, c *tree.Captured, profile ris
 	r.Outcome = r.Decision.Action
 	var changes []risk.Change
 	var files []risk.Text
+	moved := map[string]string{}
+	for _, e := range c.Entries {
+		if e.RenamedFrom != "" {
+			moved[e.RenamedFrom] = e.Path
+		}
+	}
 	for i := range c.Entries {
 		e := &c.Entries[i]
 		d, err := r.Policy.Path(e.Path)
@@ -283,8 +289,10 @@ func (b *Bench) weigh(r *run.Run, base *tree.Tree, c *tree.Captured, profile ris
 		e.Decision, e.Reason = d.Action, d.Rule
 		r.Outcome = policy.Stricter(r.Outcome, d.Action)
 		changes = append(changes, risk.Change{Path: e.Path, Type: e.ChangeType, Decision: d.Action, ModeChanged: e.ModeChanged()})
-		t := risk.Text{Path: e.Path, Type: e.ChangeType}
-		t.Before, t.After, _ = texts(base, *e, b.objects(r.ID), risk.MaxText)
+		t := risk.Text{Path: e.Path, Type: e.ChangeType, MovedTo: moved[e.Path], Same: e.BaseSHA256 != nil && e.ResultSHA256 != nil && *e.BaseSHA256 == *e.ResultSHA256}
+		var read bool
+		t.Before, t.After, read = texts(base, *e, b.objects(r.ID), risk.MaxText)
+		t.Unread = !read && !t.Same
 		files = append(files, t)
 	}
 	m, err := run.NewManifest(r.ID, c.Entries)

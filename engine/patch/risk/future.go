@@ -15,6 +15,11 @@ import (
 // binary, linked and longer than MaxText.
 type Text struct {
 	Path, Type, Before, After string
+	// Same tells that the bytes are the same: only the mode is another one. Unread,
+	// that they are not and at least one side is no text, or too long to be read.
+	Same, Unread bool
+	// MovedTo is where a deleted path's bytes are now, "" for nowhere.
+	MovedTo string
 }
 
 // MaxText is the longest text that the analysis of later effects reads, in bytes.
