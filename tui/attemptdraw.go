@@ -139,7 +139,11 @@ func (p *attemptsPane) loopRows() []string {
 			role, text = style.Warn, "cut off before "+string(l.State)+"; r goes on"
 		}
 		rows = append(rows, p.field("loop", role, text)...)
-		rows = append(rows, p.field("budget", style.Text, fmt.Sprintf("%s of %s used, %s", l.Spent.Round(100*time.Millisecond), l.MaxRuntime, counts(l)))...)
+		budget := fmt.Sprintf("%s of %s used, %s", l.Spent.Round(100*time.Millisecond), l.MaxRuntime, counts(l))
+		if used := l.UsedWords(); used != "" {
+			budget += "; repairs: " + used
+		}
+		rows = append(rows, p.field("budget", style.Text, budget)...)
 		for _, a := range l.Attempts {
 			mark, role := g.Fail, style.Bad
 			if a.Verdict == run.Proven {
@@ -161,6 +165,9 @@ func (p *attemptsPane) loopRows() []string {
 	text := strings.TrimSpace(strings.Join(d.run.Command, " "))
 	rows = append(rows, p.field("agent", style.Text, text)...)
 	rows = append(rows, p.field("", style.Dim, strings.TrimSpace(string(d.run.Status)+" "+d.run.Exit+" "+d.run.Error)+"; "+d.run.Sandbox)...)
+	if d.run.Usage != nil {
+		rows = append(rows, p.field("used", style.Text, run.Words(*d.run.Usage))...)
+	}
 	if d.loop != nil && d.loop.Packet != "" {
 		name := d.loop.Packet
 		if i := strings.LastIndex(name, "/.vise/"); i >= 0 {

@@ -86,6 +86,17 @@ func (s *Subscription) drop(over int) {
 	}
 }
 
+// Wait waits until there may be events, and takes none; the context's error when
+// it ends first.
+func (s *Subscription) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ready:
+		return nil
+	}
+}
+
 // Next waits for events and returns all that are there; the context's error when it ends first.
 func (s *Subscription) Next(ctx context.Context) (Batch, error) {
 	for {

@@ -91,6 +91,51 @@ func (l *Ledger) Reserve(purpose string, input, output int64, price *Price) (*Re
 	return &Reservation{ledger: l, held: held}, nil
 }
 
+// Hold sets aside what an agent may use that is started: what an earlier run of it
+// used, zero when nothing is known of it. It is refused when that does not fit, or
+// nothing is left. An agent bounds its own use, or does not: see Over.
+func (l *Ledger) Hold(purpose string, likely trace.Usage) (*Reservation, error) {
+	if l == nil {
+		return &Reservation{}, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	held := Entry{Purpose: purpose, Input: likely.Input, Output: likely.Output}
+	if likely.CostUSD != nil {
+		held.USD = *likely.CostUSD
+	}
+	spent := l.total()
+	used := spent.Input + spent.Output + l.reserved.Input + l.reserved.Output
+	if limit := l.budget.Tokens; limit > 0 && (used >= limit || used+held.Input+held.Output > limit) {
+		return nil, fmt.Errorf("%w: %d of %d tokens are used, this agent may need %d more: raise budget.tokens", ErrBudget, used, limit, held.Input+held.Output)
+	}
+	if limit, used := l.budget.USD, spent.USD+l.reserved.USD; limit > 0 && (used >= limit || used+held.USD > limit) {
+		return nil, fmt.Errorf("%w: $%.4f of $%.4f is used, this agent may cost $%.4f more: raise budget.usd", ErrBudget, used, limit, held.USD)
+	}
+	l.reserved.Input += held.Input
+	l.reserved.Output += held.Output
+	l.reserved.USD += held.USD
+	return &Reservation{ledger: l, held: held}, nil
+}
+
+// Over reports whether the budget is used up when u is booked in place of what was
+// set aside: then whoever uses it is ended.
+func (r *Reservation) Over(u trace.Usage) bool {
+	if r.ledger == nil || r.done {
+		return false
+	}
+	l := r.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.total()
+	tokens := t.Input + t.Output + l.reserved.Input + l.reserved.Output - r.held.Input - r.held.Output + u.Input + u.Output
+	usd := t.USD + l.reserved.USD - r.held.USD
+	if u.CostUSD != nil {
+		usd += *u.CostUSD
+	}
+	return l.budget.Tokens > 0 && tokens > l.budget.Tokens || l.budget.USD > 0 && usd > l.budget.USD
+}
+
 // Settle books what the question really used and frees the rest. known is false
 // when the usage is an estimate; retries counts requests sent again.
 func (r *Reservation) Settle(u trace.Usage, known bool, retries int) {

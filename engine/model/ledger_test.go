@@ -103,3 +103,36 @@ func TestChatStopsAtTheBudget(t *testing.T) {
 		t.Fatalf("err %v, %d requests", err, len(script.Requests()))
 	}
 }
+
+// An agent is started when what it is likely to use fits; what it tells while it
+// runs takes the place of that, and ends it when nothing is left.
+func TestLedgerHoldsAnAgent(t *testing.T) {
+	usd := func(f float64) *float64 { return &f }
+	l := NewLedger(Budget{USD: 1, Tokens: 1000})
+	a, err := l.Hold("patch", trace.Usage{Input: 100, CostUSD: usd(0.6)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Hold("patch", trace.Usage{Input: 100, CostUSD: usd(0.6)}); !errors.Is(err, ErrBudget) {
+		t.Errorf("a second one fits: %v", err)
+	}
+	if a.Over(trace.Usage{Input: 900, CostUSD: usd(0.9)}) || !a.Over(trace.Usage{Input: 1001}) || !a.Over(trace.Usage{CostUSD: usd(1.1)}) {
+		t.Error("over is told at another place")
+	}
+	a.Settle(trace.Usage{Input: 100}, true, 0) // no cost: unknown, not nothing
+	if e := l.Total(); e.Unpriced != 1 || e.USD != 0 {
+		t.Errorf("%+v", e)
+	}
+	b, err := l.Hold("patch", trace.Usage{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Settle(trace.Usage{CostUSD: usd(1)}, true, 0)
+	if _, err := l.Hold("patch", trace.Usage{}); !errors.Is(err, ErrBudget) {
+		t.Errorf("nothing is left, and yet: %v", err)
+	}
+	var none *Ledger
+	if r, err := none.Hold("patch", trace.Usage{Input: 1}); err != nil || r.Over(trace.Usage{Input: 1 << 40}) {
+		t.Errorf("without a budget: %v", err)
+	}
+}

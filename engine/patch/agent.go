@@ -19,6 +19,7 @@ import (
 	"vise/engine/patch/run"
 	"vise/engine/patch/tree"
 	"vise/engine/process"
+	"vise/engine/trace"
 )
 
 // Request starts a first run.
@@ -58,7 +59,11 @@ func (b *Bench) Start(ctx context.Context, q Request) (run.Run, error) {
 		BaseDigest: base.Digest, BaseFiles: len(base.Files), PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
 	limited, stop := context.WithTimeoutCause(ctx, b.o.MaxRuntime, errBudget)
 	defer stop()
-	return b.execute(limited, r, base, drive.Command{Argv: q.Argv}, nil, risk.Default, nil)
+	purse, err := b.o.Reserve(trace.Usage{})
+	if err != nil {
+		return fail(err)
+	}
+	return b.execute(limited, r, work{base: base, command: drive.Command{Argv: q.Argv}, profile: risk.Default, purse: purse})
 }
 
 // shown masks an argument list for everything but the start of the program.
@@ -80,9 +85,21 @@ func (b *Bench) packetCopy(id string) string {
 	return filepath.Join(b.home(id), "work", "tmp", "failure-packet.json")
 }
 
-// execute runs the agent of r in a workspace of base and the patch of from, if
-// given, and stores what came of it. packet is what a repair is about.
-func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive.Command, from *run.Run, profile risk.Profile, packet []byte) (run.Run, error) {
+// work is what one agent is started for.
+type work struct {
+	base    *tree.Tree
+	from    *run.Run // whose patch lies in the workspace; nil = the bare base
+	command drive.Command
+	profile risk.Profile
+	packet  []byte // what a repair is about
+	cap     run.Cap
+	purse   Reserved
+}
+
+// execute runs the agent of r in a workspace and stores what came of it.
+func (b *Bench) execute(ctx context.Context, r run.Run, w work) (run.Run, error) {
+	defer func() { w.purse.Settle(r.Usage) }()
+	base, c := w.base, w.command
 	fail := func(err error) (run.Run, error) { return r, fmt.Errorf("patch run %s: %w", r.ID, err) }
 	stored := context.WithoutCancel(ctx)               // what happened is stored whatever ended it
 	if err := os.RemoveAll(b.home(r.ID)); err != nil { // of a run that was cut off
@@ -98,9 +115,9 @@ func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive
 	if err := b.put(ctx, r, event.Event{Type: event.PatchStarted, Data: data}); err != nil {
 		return fail(err)
 	}
-	work := filepath.Join(b.home(r.ID), "work")
-	defer removeTree(work)
-	captured, err := b.inWorkspace(ctx, &r, base, c, from, work, packet)
+	dir := filepath.Join(b.home(r.ID), "work")
+	defer removeTree(dir)
+	captured, err := b.inWorkspace(ctx, &r, w, dir)
 	if err != nil && r.Status == run.Running {
 		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
 		if errors.Is(context.Cause(ctx), context.Canceled) {
@@ -110,15 +127,21 @@ func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive
 	if captured == nil {
 		captured = &tree.Captured{}
 	}
-	if err := b.weigh(&r, base, captured, profile); err != nil {
+	if err := b.weigh(&r, base, captured, w.profile); err != nil {
 		return fail(err)
 	}
 	if r.Status == run.Blocked {
 		r.Causes = append(r.Causes[:0:0], risk.Cause{Code: "command_action", Action: string(r.Decision.Action), Detail: r.Decision.Subject})
 	}
 	r.Ended = b.now()
-	if err := b.put(stored, r, event.Event{Type: event.PatchDriven, Data: map[string]any{"status": string(r.Status), "exit": r.Exit, "files": len(r.Patch.Entries),
-		"outcome": string(r.Outcome), "blast": r.Blast.Score, "future": r.Future.Level, "sandbox": r.Sandbox}}); err != nil {
+	data = map[string]any{"status": string(r.Status), "exit": r.Exit, "files": len(r.Patch.Entries), "outcome": string(r.Outcome), "blast": r.Blast.Score, "future": r.Future.Level, "sandbox": r.Sandbox}
+	if u := r.Usage; u != nil {
+		data["input_tokens"], data["output_tokens"] = u.Input, u.Output
+		if u.CostUSD != nil {
+			data["usd"] = *u.CostUSD
+		}
+	}
+	if err := b.put(stored, r, event.Event{Type: event.PatchDriven, Data: data}); err != nil {
 		return fail(err)
 	}
 	if r.Status == run.Cancelled {
@@ -127,12 +150,13 @@ func (b *Bench) execute(ctx context.Context, r run.Run, base *tree.Tree, c drive
 	return r, nil
 }
 
-func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, base *tree.Tree, c drive.Command, from *run.Run, work string, packet []byte) (*tree.Captured, error) {
+func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, w work, dir string) (*tree.Captured, error) {
+	base, from := w.base, w.from
 	if r.Decision.Action == policy.Deny {
 		r.Status = run.Blocked
 		return nil, nil
 	}
-	ws, tmp := filepath.Join(work, "project"), filepath.Join(work, "tmp")
+	ws, tmp := filepath.Join(dir, "project"), filepath.Join(dir, "tmp")
 	if err := base.Materialise(ctx, ws); err != nil {
 		return nil, err
 	}
@@ -150,13 +174,13 @@ func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, base *tree.Tree, c 
 		return nil, err
 	}
 	var extra []string
-	if packet != nil { // a copy: our own folder is hidden from the agent
-		if err := tree.WriteFile(b.packetCopy(r.ID), packet); err != nil {
+	if w.packet != nil { // a copy: our own folder is hidden from the agent
+		if err := tree.WriteFile(b.packetCopy(r.ID), w.packet); err != nil {
 			return nil, err
 		}
 		extra = []string{"VISE_PACKET=" + b.packetCopy(r.ID), "VISE_RUN_ID=" + r.ID}
 	}
-	b.runAgent(ctx, r, c, ws, tmp, extra)
+	b.runAgent(ctx, r, w, ws, tmp, extra)
 	// Whatever it left is captured, also when it was ended.
 	looked, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer stop()
@@ -164,8 +188,10 @@ func (b *Bench) inWorkspace(ctx context.Context, r *run.Run, base *tree.Tree, c 
 }
 
 // runAgent starts the program and waits for its end, at most until ctx or the
-// policy's limit. It sets status, exit, answer and session of the run.
-func (b *Bench) runAgent(ctx context.Context, r *run.Run, c drive.Command, ws, tmp string, extra []string) {
+// policy's limit, or until it has used more than it may. It sets status, exit,
+// answer, session and use of the run.
+func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string, extra []string) {
+	c := w.command
 	if d := r.Policy.Limits.DurationSeconds; d != nil {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, time.Duration(*d)*time.Second)
@@ -183,12 +209,19 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, c drive.Command, ws, t
 	if spec.Sandbox != nil && spec.Sandbox.Network.Open && len(b.o.Hosts) > 0 {
 		spec.Sandbox.Network = process.Network{Hosts: b.o.Hosts}
 	}
+	ctx, costly := context.WithCancelCause(ctx)
+	defer costly(nil)
 	log, err := newCapture(filepath.Join(b.home(r.ID), "agent.log"), func(p []byte) { b.progress(r.ID, "agent", p) })
 	if err != nil {
 		r.Status, r.Error = run.Error, err.Error()
 		return
 	}
 	defer log.close()
+	log.used = func(u trace.Usage) {
+		if w.cap.Over(u) != "" || w.purse.Over(u) {
+			costly(errCost)
+		}
+	}
 	spec.Stdout, spec.Stderr, spec.MaxLog = log.stream(maxStdout), log.stream(0), maxLog
 	p, err := process.Start(ctx, spec)
 	if err != nil {
@@ -204,6 +237,8 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, c drive.Command, ws, t
 	b.o.OnProcess(r.ID, p.Record(), true)
 	r.Sandbox, r.Exit, r.Status = held(p.Held(), spec.Sandbox), exit.String(), run.Passed
 	switch {
+	case errors.Is(context.Cause(ctx), errCost) && !exit.OK():
+		r.Status, r.Error = run.Costly, errCost.Error()
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		r.Status = run.Cancelled
 	case ctx.Err() != nil && !exit.OK():
@@ -212,6 +247,7 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, c drive.Command, ws, t
 		r.Status = run.Failed
 	}
 	answer := drive.Read(log.kept())
+	r.Usage = log.meter.End(log.kept())
 	r.Answer, r.SessionID = b.mask(answer.Text, maxAnswer), guard.Line(answer.SessionID, 200)
 	if answer.NeedsScope != "" {
 		r.NeedsScope = b.mask(guard.Line(answer.NeedsScope, 500), 500)
@@ -342,6 +378,9 @@ type capture struct {
 	left int
 	live func([]byte)
 	end  []byte
+
+	meter drive.Meter
+	used  func(trace.Usage) // told whenever the agent tells of its use; nil for nobody
 }
 
 func newCapture(name string, live func([]byte)) (*capture, error) {
@@ -377,6 +416,12 @@ func (w streamWriter) Write(b []byte) (int, error) {
 		c.end = append(c.end, b...)
 		if over := len(c.end) - 2*w.keep; over > 0 {
 			c.end = append(c.end[:0], c.end[len(c.end)-w.keep:]...)
+		}
+	}
+	if w.keep > 0 {
+		_, _ = c.meter.Write(b)
+		if u := c.meter.Usage(); u != nil && c.used != nil {
+			c.used(*u)
 		}
 	}
 	c.live(b)

@@ -29,6 +29,7 @@ import (
 	"vise/engine/patch/run"
 	"vise/engine/patch/tree"
 	"vise/engine/process"
+	"vise/engine/trace"
 	"vise/store"
 )
 
@@ -58,6 +59,10 @@ type Options struct {
 	Builder drive.CommandBuilder
 	// OnProcess is told of every agent that starts (gone = false) and ends.
 	OnProcess func(runID string, r process.Record, gone bool)
+	// Reserve sets aside of a larger budget what an agent is likely to use (zero =
+	// nothing is known of it) before it is started; its error refuses the agent. nil =
+	// there is no such budget.
+	Reserve func(likely trace.Usage) (Reserved, error)
 	// NewHex makes the random part of run ids, 12 hex digits; nil = crypto/rand.
 	NewHex func() string
 }
@@ -90,6 +95,11 @@ func New(o Options) (*Bench, error) {
 	}
 	if o.OnProcess == nil {
 		o.OnProcess = func(string, process.Record, bool) {}
+	}
+	if o.Reserve == nil {
+		o.Reserve = func(trace.Usage) (Reserved, error) {
+			return Reserved{Over: func(trace.Usage) bool { return false }, Settle: func(*trace.Usage) {}}, nil
+		}
 	}
 	if o.NewHex == nil {
 		o.NewHex = func() string {

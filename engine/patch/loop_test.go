@@ -68,6 +68,12 @@ func newDesk(t *testing.T, files map[string]string, change func(*patch.Options))
 func (d *desk) open(dir string, change func(*patch.Options)) {
 	d.t.Helper()
 	st, err := store.Open(d.t.Context(), store.Options{Dir: dir})
+	// A program that a parallel test is just starting may still hold a copy of the
+	// lock of a store that was closed.
+	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		st, err = store.Open(d.t.Context(), store.Options{Dir: dir})
+	}
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ var tables = map[risk.Profile]table{
 		run.StateBoundary: {ok: run.StatePacket, crossed: run.StateDone},
 		run.StatePacket:   {ok: run.StateDrive},
 		run.StateDrive:    {ok: run.StateRepair, noDriver: run.StateDone},
-		run.StateRepair:   {ok: run.StateInspect, over: run.StateInspect},
+		run.StateRepair:   {ok: run.StateInspect, over: run.StateDone},
 		run.StateInspect:  {ok: run.StateBudget, crossed: run.StateDone, stuck: run.StateBudget, human: run.StateBudget},
 	},
 }
@@ -321,6 +321,10 @@ func (m *machine) repair(ctx context.Context, l *run.Loop) (signal, error) {
 	}
 	if late(limited) && m.exact {
 		return over, m.over(l)
+	}
+	if none := (*noRoom)(nil); errors.As(err, &none) {
+		l.Status, l.Reason, l.Ended = run.OutOfTime, run.Reason{Code: none.code, Detail: none.why}, m.Now()
+		return over, nil
 	}
 	if err != nil {
 		return "", err

@@ -208,7 +208,11 @@ func (b *Bench) phases(ctx context.Context, p *run.Proof, r run.Run, pl run.Plan
 		commands [][]string
 	}{{run.Setup, pl.Setup}, {run.Build, pl.Build}, {run.Tests, pl.Tests}} {
 		for _, argv := range ph.commands {
-			f, err := b.phase(ctx, p, r.ID, ph.name, process.Spec{Command: argv, Dir: ws, Env: env, Sandbox: sandbox, Grace: agentStop}, limit)
+			shown := ph.name
+			if all {
+				shown = "base_" + shown // the bare base is run, to be compared with
+			}
+			f, err := b.phase(ctx, p, r.ID, ph.name, shown, process.Spec{Command: argv, Dir: ws, Env: env, Sandbox: sandbox, Grace: agentStop}, limit)
 			if err != nil {
 				return err
 			}
@@ -221,8 +225,8 @@ func (b *Bench) phases(ctx context.Context, p *run.Proof, r run.Run, pl run.Plan
 	return nil
 }
 
-// phase runs one command.
-func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name string, spec process.Spec, limit time.Duration) (run.Phase, error) {
+// phase runs one command. shown is its name for whoever watches.
+func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name, shown string, spec process.Spec, limit time.Duration) (run.Phase, error) {
 	f := run.Phase{Phase: name, Command: b.shown(spec.Command)}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -239,7 +243,7 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name string, spec p
 		if f.OutputBytes += int64(len(text)); f.OutputBytes > maxPhaseText {
 			stop(errEndless)
 		}
-		b.progress(id, name, text)
+		b.progress(id, shown, text)
 	})
 	mu.Lock()
 	defer mu.Unlock()

@@ -37,6 +37,8 @@ type RepairRequest struct {
 	RunID       string
 	MaxAttempts int           // proofs: 2 is the original one plus one repair
 	MaxRuntime  time.Duration // of the whole loop
+	// Cap bounds what the agents of the repairs use together, in money and tokens.
+	Cap run.Cap
 	// Agent replaces the command of the original run; NoAgent drives nobody.
 	Agent   []string
 	NoAgent bool
@@ -52,6 +54,9 @@ type RepairRequest struct {
 func (q RepairRequest) check() error {
 	if q.MaxAttempts < 1 || q.MaxRuntime <= 0 {
 		return errors.New("max-attempts must be 1 or more, max-runtime positive")
+	}
+	if q.Cap.USD < 0 || q.Cap.Tokens < 0 {
+		return errors.New("max-cost and max-tokens must not be negative")
 	}
 	return nil
 }
@@ -119,7 +124,7 @@ func (b *Bench) loop(q RepairRequest, r run.Run) (run.Loop, error) {
 	if tables[profile] == nil {
 		return l, fmt.Errorf("there is no profile %q; use default or seed", profile)
 	}
-	return run.Loop{RunID: r.ID, Profile: profile, MaxAttempts: q.MaxAttempts, MaxRuntime: q.MaxRuntime, PhaseLimit: b.o.PhaseTimeout, State: run.StateBudget,
+	return run.Loop{RunID: r.ID, Profile: profile, MaxAttempts: q.MaxAttempts, MaxRuntime: q.MaxRuntime, Cap: q.Cap, PhaseLimit: b.o.PhaseTimeout, State: run.StateBudget,
 		Current: r.ID, Attempts: []run.Attempt{}, Runs: []string{r.ID}, Started: b.now(), PolicyDigest: r.PolicyDigest, BaseDigest: r.BaseDigest}, nil
 }
 
@@ -277,8 +282,16 @@ func (s *shop) build(l *run.Loop) (drive.Command, []byte, error) {
 // Repair runs the agent in a fresh workspace of base and failed patch, under the
 // policy and the sandbox of the first run.
 func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) {
-	if done, found, err := s.finished(l.Next); err != nil || found {
-		return done.ID, done.NeedsScope, err // taken up after a crash
+	if done, found, err := s.finished(l.Next); err != nil || found { // taken up after a crash
+		if found {
+			l.Used.Add(done.Usage)
+			err = costly(done, l)
+		}
+		return done.ID, done.NeedsScope, err
+	}
+	likely, err := s.room(l)
+	if err != nil {
+		return "", "", err
 	}
 	c, packet, err := s.build(l)
 	if err != nil {
@@ -298,9 +311,17 @@ func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) 
 	if l.Profile == risk.Seed {
 		start = nil // the seed's repairs begin blind, from the bare base
 	}
-	r, err = s.execute(ctx, r, base, c, start, l.Profile, packet)
+	purse, err := s.o.Reserve(likely)
+	if err != nil {
+		return "", "", &noRoom{"cost_exceeded", err.Error()}
+	}
+	r, err = s.execute(ctx, r, work{base: base, from: start, command: c, profile: l.Profile, packet: packet, cap: left(l.Cap, l.Used.Usage), purse: purse})
 	if errors.Is(err, errBudget) {
 		err = nil
+	}
+	l.Used.Add(r.Usage)
+	if err == nil {
+		err = costly(r, l)
 	}
 	return r.ID, r.NeedsScope, err
 }
@@ -396,13 +417,15 @@ type Outcome struct {
 	RepairedRunID *string       `json:"repaired_run_id"`
 	Workspace     *string       `json:"workspace"` // always null: workspaces are gone, the patch is kept
 	SpentMillis   int64         `json:"spent_ms"`
+	Used          run.Used      `json:"used"`
+	Cap           run.Cap       `json:"cap,omitzero"`
 	ExitCode      int           `json:"exit_code"`
 }
 
 // OutcomeOf is the outcome of a finished loop.
 func OutcomeOf(l run.Loop) Outcome {
 	o := Outcome{SchemaVersion: 2, Status: l.Status, RunID: l.RunID, Attempts: l.Attempts, Runs: l.Runs, Reason: l.Reason, HumanReason: Says(l),
-		SpentMillis: l.Spent.Milliseconds(), ExitCode: run.Exit(l.Status)}
+		SpentMillis: l.Spent.Milliseconds(), Used: l.Used, Cap: l.Cap, ExitCode: run.Exit(l.Status)}
 	if l.Repaired != "" {
 		o.RepairedRunID = &l.Repaired
 	}
@@ -442,6 +465,10 @@ func Says(l run.Loop) string {
 		return "no agent is configured for the repair; the packet is at " + l.Packet
 	case "budget_exceeded":
 		return fmt.Sprintf("the time of the repair (%s) is up", l.MaxRuntime)
+	case "cost_exceeded":
+		return "the budget is used up: " + r.Detail
+	case "cost_unknown":
+		return "what the agent costs is not known: " + r.Detail
 	case "cancelled":
 		return "it was cancelled"
 	}

@@ -16,10 +16,12 @@ import (
 	"vise/engine/config"
 	"vise/engine/event"
 	"vise/engine/guard"
+	"vise/engine/model"
 	"vise/engine/patch"
 	"vise/engine/patch/risk"
 	"vise/engine/patch/run"
 	"vise/engine/process"
+	"vise/engine/trace"
 	"vise/replay/driver"
 	"vise/store"
 	"vise/tui"
@@ -31,8 +33,11 @@ func (a *app) patchCmd() *cobra.Command {
 	return c
 }
 
+// patchPurpose is under what the ledger books coding agents.
+const patchPurpose = "patch"
+
 // bench opens the patch loop of a project over an open store.
-func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus) (*patch.Bench, error) {
+func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus, ledger *model.Ledger) (*patch.Bench, error) {
 	red, err := guard.NewRedactor(guard.RedactOptions{Keys: cfg.Redact.Keys, Values: cfg.Redact.Values, Extra: cfg.Redact.Extra})
 	if err != nil {
 		return nil, err
@@ -45,6 +50,19 @@ func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus) (*patch
 		Store: st, Bus: bus, Log: a.log, Root: cfg.Path("."), Dir: cfg.Path(cfg.Store.Path), PolicyFile: cfg.Path(cfg.Patch.Policy),
 		AgentEnv: driver.Environ(cfg.Agent.Env, toolchain(a.env), a.env), PhaseEnv: driver.Environ(nil, toolchain(a.env), a.env),
 		Home: a.getenv("HOME"), HomeEntries: cfg.Agent.Home, Sandbox: cfg.Agent.Sandbox, Hosts: hosts, MaxRuntime: cfg.Patch.MaxRuntime, PhaseTimeout: cfg.Patch.PhaseTimeout, Redactor: red,
+		Reserve: func(likely trace.Usage) (patch.Reserved, error) {
+			held, err := ledger.Hold(patchPurpose, likely)
+			if err != nil {
+				return patch.Reserved{}, err
+			}
+			return patch.Reserved{Over: held.Over, Settle: func(u *trace.Usage) {
+				if u == nil {
+					held.Settle(trace.Usage{}, false, 0)
+					return
+				}
+				held.Settle(*u, true, 0)
+			}}, nil
+		},
 		OnProcess: func(runID string, rec process.Record, gone bool) {
 			// The record must outlive a cancelled context: it is what the next start reaps by.
 			if err := recordProcess(context.Background(), st, runID, rec, gone); err != nil {
@@ -54,10 +72,31 @@ func (a *app) bench(cfg *config.Config, st *store.Store, bus *event.Bus) (*patch
 	})
 }
 
+// tellAgentSpent says on standard error what coding agents say that they used; that
+// they say nothing matters only where a budget is set.
+func (a *app) tellAgentSpent(h *harness) {
+	for _, e := range h.ledger.Entries() {
+		if e.Purpose != patchPurpose {
+			continue
+		}
+		if told := e.Calls - e.Estimated; told > 0 {
+			cost := fmt.Sprintf("$%.4f", e.USD)
+			if e.Unpriced > e.Estimated {
+				cost = "price unknown"
+			}
+			a.note("vise: the agent tells of %d tokens in, %d out, %s", e.Input, e.Output, cost)
+		}
+		if e.Estimated > 0 && (h.cfg.Budget.USD != nil || h.cfg.Budget.Tokens != nil) {
+			a.note("vise: the budget does not count %s of the agent, which did not tell what it used", counted(e.Estimated, "run"))
+		}
+	}
+}
+
 // withBench opens the project as the store's owner with its patch loop.
 func (a *app) withBench(ctx context.Context, narrate bool, fn func(*patch.Bench, *harness) error) error {
 	return a.withHarness(ctx, needs{narrate: narrate}, func(h *harness) error {
-		b, err := a.bench(h.cfg, h.store, h.Events())
+		defer func() { a.tellAgentSpent(h) }()
+		b, err := a.bench(h.cfg, h.store, h.Events(), h.ledger)
 		if err != nil {
 			return err
 		}
@@ -84,7 +123,7 @@ func (a *app) readBench(ctx context.Context, fn func(*patch.Bench, *store.Store)
 		return err
 	}
 	defer st.Close()
-	b, err := a.bench(cfg, st, nil)
+	b, err := a.bench(cfg, st, nil, nil)
 	if err != nil {
 		return err
 	}

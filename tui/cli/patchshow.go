@@ -50,6 +50,9 @@ func (a *app) printRun(r run.Run) error {
 	if r.Exit != "" || r.Error != "" {
 		a.out.printf("agent      %s", show(strings.TrimSpace(r.Exit+" "+r.Error), 300))
 	}
+	if r.Usage != nil {
+		a.out.printf("used       %s", run.Words(*r.Usage))
+	}
 	if r.Sandbox != "" {
 		a.out.printf("held       %s", show(r.Sandbox, 300))
 	}

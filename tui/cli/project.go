@@ -138,6 +138,7 @@ type harness struct {
 	cfg    *config.Config
 	store  *store.Store
 	runner *replay.Runner
+	ledger *model.Ledger
 	// narrator prints events as they come; nil when the command prints its own.
 	narrator *narrator
 }
@@ -179,6 +180,7 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		return err
 	}
 	o.Ledger = newLedger(cfg)
+	h.ledger = o.Ledger
 	if cfg.Evaluate.By == "pandaprobe" {
 		o.Platform = a.newPlatform(cfg)
 	}

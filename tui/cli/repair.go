@@ -70,6 +70,9 @@ func (a *app) repairCmd() *cobra.Command {
 			if cmd.Flags().Changed("max-attempts") && q.MaxAttempts < 1 || cmd.Flags().Changed("max-runtime") && q.MaxRuntime <= 0 {
 				return usagef("repair: --max-attempts must be 1 or more, --max-runtime positive")
 			}
+			if q.Cap.USD < 0 || q.Cap.Tokens < 0 {
+				return usagef("repair: --max-cost and --max-tokens must not be negative")
+			}
 			if profile != "default" && profile != "seed" {
 				return usagef("repair: --profile %q: use default or seed", profile)
 			}
@@ -133,6 +136,8 @@ func (a *app) repairCmd() *cobra.Command {
 	f := c.Flags()
 	f.IntVar(&q.MaxAttempts, "max-attempts", 0, "proofs at most: 2 is the original one plus one repair (default: patch.max_attempts)")
 	f.Var(seconds{&q.MaxRuntime}, "max-runtime", "time for all of it (default: patch.max_runtime)")
+	f.Float64Var(&q.Cap.USD, "max-cost", 0, "dollars that the repairs may cost together, as the agent itself tells; 0 = no bound but budget.usd")
+	f.Int64Var(&q.Cap.Tokens, "max-tokens", 0, "tokens that the repairs may use together; 0 = no bound but budget.tokens")
 	f.StringArrayVar(&agent, "agent", nil, "the agent's command, a word each time, instead of the original run's")
 	f.BoolVar(&q.NoAgent, "no-agent", false, "write the packet and drive nobody")
 	f.BoolVar(&q.Resume, "resume-session", false, "continue the agent's own session where its program can")
@@ -179,6 +184,9 @@ func (a *app) printLoop(l run.Loop) error {
 		return a.out.err
 	}
 	a.out.printf("%s after %s, %s of %s", l.Status, counted(float64(len(l.Attempts)), "proof"), l.Spent.Round(time.Millisecond), l.MaxRuntime)
+	if used := l.UsedWords(); used != "" {
+		a.out.printf("the repairs used %s", used)
+	}
 	if l.Repaired != "" {
 		a.out.printf("vise patch diff %s shows the patch, vise patch apply %s writes it to the project", l.Repaired, l.Repaired)
 	} else if says := patch.Says(l); says != "" {

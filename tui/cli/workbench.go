@@ -92,7 +92,7 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 		}
 		s.LogFile, s.Log = logs.Name(), a.log
 		s.Stepper, s.MaxTurns = hold, cfg.Repair.MaxTurns
-		if s.Patch, err = a.bench(cfg, h.store, h.Events()); err != nil {
+		if s.Patch, err = a.bench(cfg, h.store, h.Events(), h.ledger); err != nil {
 			return err
 		}
 		a.sweepPatches(ctx, s.Patch)

@@ -7,6 +7,7 @@ import (
 
 	"vise/engine/patch/policy"
 	"vise/engine/patch/risk"
+	"vise/engine/trace"
 )
 
 // Status is how a run of an agent ended.
@@ -21,6 +22,7 @@ const (
 	Blocked   Status = "blocked" // the policy denies the program: it was never started
 	Error     Status = "error"   // it could not be started or captured
 	Cancelled Status = "cancelled"
+	Costly    Status = "over_budget" // it was ended: it used more than it may
 )
 
 // Run is one run of an agent in a workspace made from the project. Folders of it
@@ -45,6 +47,9 @@ type Run struct {
 	Answer string `json:"answer,omitempty"`
 	// SessionID is the agent's own session, to be resumed; "" when unknown.
 	SessionID string `json:"session_id,omitempty"`
+	// Usage is what the agent says that it used; nil = it did not say, and it is
+	// unknown. A cost that it does not tell is unknown, too.
+	Usage *trace.Usage `json:"usage,omitempty"`
 	// NeedsScope is what the agent asks of a person: more than it may touch.
 	NeedsScope string `json:"needs_scope,omitempty"`
 
