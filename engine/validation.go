@@ -84,8 +84,8 @@ func IdentityOf(cfg *config.Config, agent, verifier string) evidence.Identity {
 func surroundings(cfg *config.Config, agent string) string {
 	a := cfg.Agent
 	parts := []any{a.Command, a.Driver, a.Workspace, a.WorkspaceFrom, a.Preamble, a.Permissions, a.Env}
-	if a.Effects != config.Default().Agent.Effects || a.Mode != "" || len(a.Options) > 0 {
-		parts = append(parts, a.Effects, a.Mode, a.Options)
+	if a.Effects != config.Default().Agent.Effects || a.Mode != "" || len(a.Options) > 0 || len(a.Servers) > 0 {
+		parts = append(parts, a.Effects, a.Mode, a.Options, a.Servers)
 	}
 	raw, err := json.Marshal(parts)
 	if err != nil {

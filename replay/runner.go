@@ -22,6 +22,7 @@ import (
 	"vise/replay/driver/exec"
 	"vise/replay/otlp"
 	"vise/replay/ruleserver"
+	"vise/replay/toolserver"
 )
 
 // Agent says how the developer's agent is started and what it may touch.
@@ -37,7 +38,8 @@ type Agent struct {
 	Effects       string   // recorded | confined | live
 	Mode          string   // of its session; "" = its own choice
 	Options       map[string]string
-	Sandbox       string // auto | off | required
+	Servers       []toolserver.Spec // its tool servers, which it gets through us
+	Sandbox       string            // auto | off | required
 	Egress        guard.Hosts
 	Home          []string // entries of the real home folder that are the agent's own
 	TurnTimeout   time.Duration
@@ -178,18 +180,24 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		}
 	}}
 	defer begun.over()
+	environ := driver.Environ(r.Agent.Env, env, base)
+	gate, err := r.openGate(ctx, p, answers, around, dir, driver.Environ(r.Agent.Env, around.env, base), begun.add)
+	if err != nil {
+		return out, fmt.Errorf("start agent for run %s: %w", p.runID, err)
+	}
+	defer gate.Close(context.WithoutCancel(ctx))
 	session, err := r.Agent.start(ctx, driver.Config{
 		Command: r.Agent.Command,
 		Input:   driver.InputMode(r.Agent.Input),
 		Aside:   around.env["TMPDIR"],
 		Dir:     dir,
-		Env:     driver.Environ(r.Agent.Env, env, base),
+		Env:     environ,
 		Sandbox: around.box,
-		MCP: []driver.MCPServer{{
+		MCP: append([]driver.MCPServer{{
 			Name: "vise", URL: r.Rules.URL(), Token: grant.Token,
 			Command: []string{r.Self, "mcp", "--url", r.Rules.URL(), "--token-env", "VISE_MCP_TOKEN"},
 			Env:     []string{"VISE_MCP_TOKEN=" + grant.Token},
-		}},
+		}}, gate.Offered(r.Self)...),
 		Preamble:    r.preamble(),
 		Permissions: driver.Policy(r.Agent.Permissions),
 		Effects:     driver.Effects(r.Agent.Effects), Tape: answers, Shared: r.Agent.Workspace == "inplace", Hide: r.Hide,
@@ -210,7 +218,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		end, stop := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 		defer stop()
 		out.exit = session.Close(end)
-		out.info = r.Agent.told(session.Info())
+		out.info = known(r.Agent.told(session.Info()), gate)
 		out.read, out.offered = grant.Toolset.Read(), grant.Offered()
 	}()
 	out.info = r.Agent.told(session.Info())
@@ -221,13 +229,14 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	}
 	for i, input := range p.inputs {
 		line.begin(i, p.sessionID+"."+strconv.Itoa(i))
+		gate.Begin(i, p.sessionID+"."+strconv.Itoa(i))
 		turn, perr := session.Prompt(ctx, i, input)
 		turn, calls, diverged := line.end(ctx, turn)
-		turn = told.end(ctx, turn, log)
+		turn = withCalls(told.end(ctx, turn, log), gate.Spans())
 		if diverged != nil {
 			perr = diverged
 		}
-		out.info = r.Agent.told(session.Info())
+		out.info = known(r.Agent.told(session.Info()), gate)
 		if perr != nil {
 			// Our reason, not the agent's: one that we told to stop says "cancelled".
 			turn.StopReason = infrastructure(ctx, perr)

@@ -51,6 +51,7 @@ func cross(c *Config, where func(key string) Problem, ps *problems) {
 		{"agent.egress", len(c.Agent.Egress) > 0 && c.Agent.Sandbox == "off", "nothing holds the agent to these hosts while agent.sandbox is off"},
 		{"agent.idle_timeout", c.Agent.Driver == "exec" && c.Agent.IdleTimeout != Default().Agent.IdleTimeout, "a command of driver exec may be silent until it answers; agent.turn_timeout bounds it"},
 		{"agent.effects", c.Agent.Driver == "exec" && c.Agent.Effects != Default().Agent.Effects, "a command of driver exec asks vise for nothing; agent.sandbox holds what it does"},
+		{"agent.servers", len(c.Agent.Servers) > 0 && c.Agent.Driver != "acp", "only an agent of the Agent Client Protocol (agent.driver = \"acp\") is told of tool servers"},
 		{"agent.mode", c.Agent.Mode != "" && c.Agent.Driver != "acp", "modes are part of the Agent Client Protocol (agent.driver = \"acp\")"},
 		{"agent.options", len(c.Agent.Options) > 0 && c.Agent.Driver != "acp", "they are part of the Agent Client Protocol (agent.driver = \"acp\")"},
 		{"agent.home", len(c.Agent.Home) > 0 && c.Agent.Sandbox == "off", "without a sandbox the agent has your whole home folder"},

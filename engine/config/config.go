@@ -59,13 +59,14 @@ type Agent struct {
 	TurnTimeout   time.Duration
 	IdleTimeout   time.Duration
 	StartTimeout  time.Duration
-	Permissions   string            // workspace, deny, allow
-	Effects       string            // recorded, confined, live: what becomes of files, commands and tool servers it asks us for
-	Mode          string            // of its session; "" = its own choice
-	Options       map[string]string // of its session, by their ids
-	Sandbox       string            // auto, off, required
-	Egress        []string          // as guard.ParseHost reads them
-	Home          []string          // entries of the user's home folder that a confined agent keeps
+	Permissions   string              // workspace, deny, allow
+	Effects       string              // recorded, confined, live: what becomes of files, commands and tool servers it asks us for
+	Servers       map[string][]string // its tool servers, offered through us: a command, or one http address
+	Mode          string              // of its session; "" = its own choice
+	Options       map[string]string   // of its session, by their ids
+	Sandbox       string              // auto, off, required
+	Egress        []string            // as guard.ParseHost reads them
+	Home          []string            // entries of the user's home folder that a confined agent keeps
 }
 
 // Hints are what the project knows about its sessions when a recording does not say.

@@ -25,7 +25,7 @@ func Default() *Config {
 		Agent: Agent{
 			Driver: "acp", Input: "stdin", Workspace: "copy", WorkspaceFrom: ".", Env: slices.Clone(BaseEnv), Preamble: "prompt",
 			TurnTimeout: 5 * time.Minute, IdleTimeout: time.Minute, StartTimeout: 30 * time.Second,
-			Permissions: "workspace", Effects: "confined", Options: map[string]string{}, Sandbox: "auto",
+			Permissions: "workspace", Effects: "confined", Options: map[string]string{}, Servers: map[string][]string{}, Sandbox: "auto",
 		},
 		Repair: Repair{
 			Timeout: time.Minute, MaxTurns: 6, MaxTokens: 4096, ReasoningEffort: "none",

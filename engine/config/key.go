@@ -59,6 +59,7 @@ var settings = []setting{
 	{"agent.start_timeout", "", span(func(c *Config) *time.Duration { return &c.Agent.StartTimeout }, ms), "longest start"},
 	{"agent.permissions", "", choice(func(c *Config) *string { return &c.Agent.Permissions }, "workspace", "deny", "allow"), "what requests for permission are granted"},
 	{"agent.effects", "", choice(func(c *Config) *string { return &c.Agent.Effects }, "recorded", "confined", "live"), "files and commands that an ACP agent asks vise for: as recorded or not at all; in the run's workspace, without a network; or as asked"},
+	{"agent.servers", "", servers(func(c *Config) *map[string][]string { return &c.Agent.Servers }), "tool servers (MCP) of the agent that it gets through vise: their results come from the recording, or from them when effects are live"},
 	{"agent.mode", "", text(func(c *Config) *string { return &c.Agent.Mode }, "the id of a mode", nil), "mode of the agent's session (ACP); the agent lists what it has when it has no such mode"},
 	{"agent.options", "", texts(func(c *Config) *map[string]string { return &c.Agent.Options }, "a table of options, such as { model = \"small\" }"), "options of the agent's session (ACP), such as its model"},
 	{"agent.sandbox", "", choice(func(c *Config) *string { return &c.Agent.Sandbox }, "auto", "off", "required"), "confinement of the agent: what the system can hold; nothing; or files and network, else it is not started"},

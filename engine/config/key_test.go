@@ -48,7 +48,7 @@ func TestTemplate(t *testing.T) {
 	for _, k := range Keys() {
 		if o, _ := origins.Of(k.Name); o.File == "" {
 			t.Errorf("%s is not in the template", k.Name)
-		} else if o.Value != k.Default && !strings.Contains("agent.command agent.env agent.egress agent.home agent.hints agent.mode agent.options agent.provider repair.model", k.Name) {
+		} else if o.Value != k.Default && !strings.Contains("agent.command agent.env agent.egress agent.home agent.hints agent.mode agent.options agent.servers agent.provider repair.model", k.Name) {
 			t.Errorf("%s = %s in the template, default %s", k.Name, o.Value, k.Default)
 		}
 	}

@@ -158,6 +158,53 @@ func thresholds(at func(*Config) *map[string]float64) kind {
 	}}
 }
 
+var serverName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,31}$`)
+
+// maxServers bounds the tool servers of an agent: each is a program.
+const maxServers = 16
+
+// servers reads a table of tool servers: a command, or one http address.
+func servers(at func(*Config) *map[string][]string) kind {
+	const wants = "a table of commands or addresses, such as { orders = [\"orders-mcp\", \"--stdio\"] }"
+	return kind{wants, func(c *Config, v value, bad fault) {
+		if v.shape != isTable || len(v.table) > maxServers {
+			bad(v.at, "must be %s, at most %d, not %s", wants, maxServers, found(v))
+			return
+		}
+		out := map[string][]string{}
+		for _, f := range v.table {
+			if !serverName.MatchString(f.name) || f.name == "vise" {
+				bad(f.at, "%s cannot name a tool server: letters, digits, _ and -, at most 32, and not vise, which serves the rules", quote(f.name))
+				continue
+			}
+			list, ok := items(f.value, "a list of arguments", bad)
+			if !ok || len(list) == 0 {
+				bad(f.at, "%s must be a command, as a list of arguments, or one address", quote(f.name))
+				continue
+			}
+			for _, item := range list {
+				if item.shape != isText || path(item.text) != nil {
+					bad(item.at, "%s: %s is not an argument", f.name, found(item))
+				}
+				out[f.name] = append(out[f.name], item.text)
+			}
+			if first := out[f.name][0]; strings.Contains(first, "://") {
+				if err := address(first); err != nil || len(list) > 1 {
+					bad(f.at, "%s: give one http address, without user name, password or query", quote(f.name))
+				}
+			}
+		}
+		*at(c) = out
+	}, func(c *Config) string {
+		m := *at(c)
+		parts := []string{}
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			parts = append(parts, tomlText(k)+" = "+tomlList(m[k]))
+		}
+		return tomlTable(parts)
+	}}
+}
+
 // maxTexts bounds a table of texts.
 const maxTexts = 32
 

@@ -38,7 +38,7 @@ func Template(o ProjectOptions) []byte {
 	def := Default()
 	examples := map[string]string{
 		"agent.command": `["my-agent", "--acp"]`, "agent.env": `["MY_AGENT_API_KEY"]`,
-		"agent.provider": `"openai"`, "agent.mode": `"plan"`, "agent.options": `{ model = "small" }`,
+		"agent.provider": `"openai"`, "agent.mode": `"plan"`, "agent.servers": `{ orders = ["orders-mcp", "--stdio"] }`, "agent.options": `{ model = "small" }`,
 		"agent.egress": `["api.example.com"]`, "agent.home": `[".my-agent"]`,
 		"agent.hints": `{ task_summary = "a refund desk", scopes = [{ key = "refunds", description = "Refunds of orders." }] }`,
 	}

@@ -13,6 +13,8 @@ const (
 	SpanRead    = "fs/read_text_file"
 	SpanWrite   = "fs/write_text_file"
 	SpanCommand = "terminal"
+	// SpanTool begins the name of a call of a tool server through us: "mcp server/tool".
+	SpanTool = "mcp"
 )
 
 // Reply is what a request was answered with in a recording.
@@ -35,7 +37,8 @@ type Tape struct {
 	replies map[string][]taped
 	writes  map[string]int
 	calls   []*toolCall
-	left    int // bytes of answers that are still kept
+	exact   bool // calls are those that went through us, and not the agent's own account
+	left    int  // bytes of answers that are still kept
 	// followed counts the recorded writes that the run has made, too; strayed is set
 	// once it has changed what the recording did not.
 	followed int
@@ -68,8 +71,17 @@ func NewTape(turns []trace.Turn, mask func(string) (string, int)) *Tape {
 				return t
 			}
 			switch {
+			case s.Kind == trace.CHAIN && strings.HasPrefix(s.Name, SpanTool+" "):
+				if by := s.Attrs["answered_by"]; by != nil && by != ByNobody && s.Attrs["cut"] == nil {
+					if !t.exact {
+						t.exact, t.calls = true, nil
+					}
+					t.calls = append(t.calls, &toolCall{name: strings.TrimPrefix(s.Name, SpanTool+" "), input: canonical(s.Input), reply: reply})
+				}
 			case s.Kind == trace.TOOL && !s.Pending:
-				t.calls = append(t.calls, &toolCall{name: s.Name, input: canonical(s.Input), reply: reply})
+				if !t.exact {
+					t.calls = append(t.calls, &toolCall{name: s.Name, input: canonical(s.Input), reply: reply})
+				}
 				if line := toolLine(s.Input); line != "" {
 					code := 0
 					if s.Error != "" {
@@ -157,7 +169,7 @@ func (t *Tape) Call(server, tool, input string) (Reply, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range t.calls {
-		if !c.used && c.input == input && namesTool(c.name, server, tool) {
+		if !c.used && c.input == input && (t.exact && c.name == server+"/"+tool || !t.exact && NamesTool(c.name, server, tool)) {
 			c.used = true
 			return c.reply, true
 		}
@@ -207,8 +219,8 @@ func lineOf(words []string) string {
 	return strings.TrimSpace(strings.Join(words, " "))
 }
 
-// namesTool reports whether an agent's name for a tool means that of the server.
-func namesTool(name, server, tool string) bool {
+// NamesTool reports whether an agent's name for a tool means that of the server.
+func NamesTool(name, server, tool string) bool {
 	if name == tool {
 		return true
 	}

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	acp "github.com/coder/acp-go-sdk"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // What the script understands besides orders, for whoever tests a client: it asks the
@@ -18,6 +20,7 @@ import (
 var (
 	readsFile  = regexp.MustCompile(`^read file (\S+)$`)
 	writesFile = regexp.MustCompile(`(?s)^write file (\S+): (.*)$`)
+	calls      = regexp.MustCompile(`(?s)^call (\S+): (\{.*\})$`)
 	runs       = regexp.MustCompile(`(?s)^run: (.*)$`)
 )
 
@@ -49,6 +52,13 @@ func (t *playing) client(ctx context.Context, input string) bool {
 			return "written", err
 		})
 	}
+	if m := calls.FindStringSubmatch(input); m != nil {
+		var args map[string]any
+		if err := json.Unmarshal([]byte(m[2]), &args); err != nil {
+			return false
+		}
+		return ask(m[1], args, func(acp.ToolCallId) (string, error) { return t.c.callTool(ctx, m[1], args) })
+	}
 	if m := runs.FindStringSubmatch(input); m != nil {
 		return ask("shell", map[string]any{"command": m[1]}, func(id acp.ToolCallId) (string, error) { return t.run(ctx, id, m[1]) })
 	}
@@ -79,6 +89,31 @@ func (t *playing) run(ctx context.Context, call acp.ToolCallId, line string) (st
 		err = fmt.Errorf("exit status %d: %s", *got.ExitStatus.ExitCode, got.Output)
 	}
 	return got.Output, err
+}
+
+// callTool calls a tool of whichever server has it.
+func (c *conversation) callTool(ctx context.Context, name string, args map[string]any) (string, error) {
+	for _, s := range c.servers {
+		list, err := s.ListTools(ctx, nil)
+		if err != nil || !slices.ContainsFunc(list.Tools, func(t *mcp.Tool) bool { return t.Name == name }) {
+			continue
+		}
+		got, err := s.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: args})
+		if err != nil {
+			return "", err
+		}
+		text := ""
+		for _, c := range got.Content {
+			if tc, ok := c.(*mcp.TextContent); ok {
+				text += tc.Text
+			}
+		}
+		if got.IsError {
+			return "", errors.New(text)
+		}
+		return text, nil
+	}
+	return "", fmt.Errorf("no tool server has a tool %s", name)
 }
 
 func (c *conversation) path(name string) string {

@@ -11,8 +11,9 @@
 // reason_code, it passes the argument and succeeds. A rule that does not name
 // it is read and changes nothing, whatever its rationale says.
 //
-// Three more inputs are for tests of clients: "read file NAME", "write file NAME: TEXT"
-// and "run: COMMAND" make it ask the client for just that.
+// Four more inputs are for tests of clients: "read file NAME", "write file NAME: TEXT"
+// and "run: COMMAND" make it ask the client for just that, "call TOOL: {ARGUMENTS}" calls
+// a tool of a tool server.
 package sample
 
 import (

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 		"scripted-judge": scriptedJudge,
 		"pandaprobe":     fakePlatform,
 		"toy-model":      toyModel,
+		"toy-tools":      toyTools,
 	})
 }
 

@@ -44,7 +44,11 @@ var effectsWords = map[string]string{
 
 // examineEffects says what of a run is recorded and what stays live: the doctor's part.
 func examineEffects(cfg *config.Config, agent replay.Agent) check {
-	return check{"effects", "ok", effectsWords[cfg.Agent.Effects] + "; live: " + strings.Join(agent.Live(), ", ")}
+	said := effectsWords[cfg.Agent.Effects]
+	if len(agent.Servers) > 0 && cfg.Agent.Effects != "live" {
+		said += "; calls of " + counted(len(agent.Servers), "tool server") + " get recorded results or are refused"
+	}
+	return check{"effects", "ok", said + "; live: " + strings.Join(agent.Live(), ", ")}
 }
 
 // answeredWords say who answered what an agent asked of its client, from an event.

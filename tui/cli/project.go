@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +30,7 @@ import (
 	"vise/replay/llmproxy"
 	"vise/replay/otlp"
 	"vise/replay/ruleserver"
+	"vise/replay/toolserver"
 	"vise/store"
 	"vise/themes"
 	"vise/tui"
@@ -297,8 +300,13 @@ func (a *app) agentOf(cfg *config.Config) (replay.Agent, error) {
 	if err != nil {
 		return replay.Agent{}, fmt.Errorf("agent.egress: %w", err)
 	}
+	var servers []toolserver.Spec
+	for _, name := range slices.Sorted(maps.Keys(cfg.Agent.Servers)) {
+		servers = append(servers, toolserver.SpecOf(name, config.Expand(cfg.Agent.Servers[name], a.self)))
+	}
 	return replay.Agent{
-		Driver: cfg.Agent.Driver, Command: config.Expand(cfg.Agent.Command, a.self), Input: cfg.Agent.Input, Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
+		Servers: servers,
+		Driver:  cfg.Agent.Driver, Command: config.Expand(cfg.Agent.Command, a.self), Input: cfg.Agent.Input, Workspace: cfg.Agent.Workspace, WorkspaceFrom: cfg.Path(cfg.Agent.WorkspaceFrom),
 		Env: cfg.Agent.Env, Preamble: cfg.Agent.Preamble, Permissions: cfg.Agent.Permissions,
 		Effects: cfg.Agent.Effects, Mode: cfg.Agent.Mode, Options: cfg.Agent.Options,
 		Sandbox: cfg.Agent.Sandbox, Egress: hosts, Home: cfg.Agent.Home,

@@ -1,0 +1,26 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// toyTools is a tool server with one tool, which has an effect: a line in the file that
+// is its only argument.
+func toyTools() {
+	s := mcp.NewServer(&mcp.Implementation{Name: "toy", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "send_mail", InputSchema: map[string]any{"type": "object"}},
+		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			f, err := os.OpenFile(os.Args[1], os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			fmt.Fprintf(f, "%s\n", req.Params.Arguments)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sent"}}}, nil
+		})
+	_ = s.Run(context.Background(), &mcp.StdioTransport{})
+}
