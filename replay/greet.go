@@ -15,7 +15,7 @@ import (
 // looked for and not run. It works where a run would, since a command may be a file of
 // the project.
 func Greet(ctx context.Context, agent Agent, environ []string, scratch string) (driver.Info, error) {
-	dir, cleanup, err := driver.PrepareWorkspace(driver.WorkspaceMode(agent.Workspace), agent.WorkspaceFrom, filepath.Join(scratch, "greet"))
+	dir, cleanup, err := driver.PrepareWorkspace(ctx, driver.WorkspaceMode(agent.Workspace), agent.WorkspaceFrom, filepath.Join(scratch, "greet"))
 	if err != nil {
 		return driver.Info{}, fmt.Errorf("greet agent: %w", err)
 	}

@@ -126,7 +126,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	if len(r.Agent.Command) == 0 {
 		return out, errNoAgent
 	}
-	dir, cleanup, err := driver.PrepareWorkspace(driver.WorkspaceMode(r.Agent.Workspace), r.Agent.WorkspaceFrom, filepath.Join(r.Scratch, p.runID))
+	dir, cleanup, err := driver.PrepareWorkspace(ctx, driver.WorkspaceMode(r.Agent.Workspace), r.Agent.WorkspaceFrom, filepath.Join(r.Scratch, p.runID))
 	if err != nil {
 		return out, fmt.Errorf("prepare workspace of run %s: %w", p.runID, err)
 	}

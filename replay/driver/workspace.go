@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -37,8 +38,9 @@ var skipped = map[string]bool{".git": true, ".vise": true}
 //
 // A copy leaves out .git and .vise, sockets, pipes and devices; symbolic links
 // are copied as links, not followed, and left out when they lead outside the
-// project. It is refused above MaxWorkspaceBytes or MaxWorkspaceFiles.
-func PrepareWorkspace(mode WorkspaceMode, from, under string) (dir string, cleanup func() error, err error) {
+// project. It is refused above MaxWorkspaceBytes or MaxWorkspaceFiles, and given up
+// when ctx ends.
+func PrepareWorkspace(ctx context.Context, mode WorkspaceMode, from, under string) (dir string, cleanup func() error, err error) {
 	nothing := func() error { return nil }
 	if mode == InPlace {
 		dir, err = filepath.Abs(from)
@@ -72,7 +74,7 @@ func PrepareWorkspace(mode WorkspaceMode, from, under string) (dir string, clean
 		return nil
 	}
 	if mode == CopyWorkspace {
-		if err := copyTree(from, dir, MaxWorkspaceBytes, MaxWorkspaceFiles); err != nil {
+		if err := copyTree(ctx, from, dir, MaxWorkspaceBytes, MaxWorkspaceFiles); err != nil {
 			cleanup()
 			return "", nothing, fmt.Errorf("prepare workspace: copy %s: %w", from, err)
 		}
@@ -115,7 +117,7 @@ func Remove(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-func copyTree(from, to string, maxBytes int64, maxFiles int) error {
+func copyTree(ctx context.Context, from, to string, maxBytes int64, maxFiles int) error {
 	root, err := filepath.EvalSymlinks(from)
 	if err != nil {
 		return err
@@ -136,6 +138,9 @@ func copyTree(from, to string, maxBytes int64, maxFiles int) error {
 		}
 		if path == root {
 			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if d.IsDir() && (skipped[d.Name()] || path == self) {
 			return filepath.SkipDir // the copy may lie inside its own source

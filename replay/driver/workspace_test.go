@@ -74,7 +74,7 @@ func TestCopyWorkspace(t *testing.T) {
 	}
 	// The copies may lie inside what is copied.
 	under := filepath.Join(from, "runs")
-	dir, cleanup, err := driver.PrepareWorkspace(driver.CopyWorkspace, from, under)
+	dir, cleanup, err := driver.PrepareWorkspace(t.Context(), driver.CopyWorkspace, from, under)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestCopyWorkspaceIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Close()
-	_, cleanup, err := driver.PrepareWorkspace(driver.CopyWorkspace, from, under)
+	_, cleanup, err := driver.PrepareWorkspace(t.Context(), driver.CopyWorkspace, from, under)
 	if err == nil || !strings.Contains(err.Error(), "agent.workspace_from") {
 		t.Errorf("error is %v", err)
 	}
@@ -132,14 +132,14 @@ func TestCopyWorkspaceIsBounded(t *testing.T) {
 func TestOtherWorkspaces(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "x"), "x", 0o644)
-	dir, cleanup, err := driver.PrepareWorkspace(driver.ScratchWorkspace, from, "")
+	dir, cleanup, err := driver.PrepareWorkspace(t.Context(), driver.ScratchWorkspace, from, "")
 	if err != nil || len(tree(t, dir)) != 0 {
 		t.Errorf("scratch: %v, %v", tree(t, dir), err)
 	}
 	if err := cleanup(); err != nil {
 		t.Error(err)
 	}
-	dir, cleanup, err = driver.PrepareWorkspace(driver.InPlace, from, "")
+	dir, cleanup, err = driver.PrepareWorkspace(t.Context(), driver.InPlace, from, "")
 	if err != nil || dir != from {
 		t.Errorf("inplace: %s, %v", dir, err)
 	}
@@ -149,13 +149,13 @@ func TestOtherWorkspaces(t *testing.T) {
 	if len(tree(t, from)) != 1 {
 		t.Error("cleanup of an in-place workspace removed the project")
 	}
-	if _, _, err := driver.PrepareWorkspace(driver.InPlace, filepath.Join(from, "none"), ""); err == nil {
+	if _, _, err := driver.PrepareWorkspace(t.Context(), driver.InPlace, filepath.Join(from, "none"), ""); err == nil {
 		t.Error("a missing folder was accepted")
 	}
-	if _, _, err := driver.PrepareWorkspace(driver.CopyWorkspace, filepath.Join(from, "none"), ""); err == nil {
+	if _, _, err := driver.PrepareWorkspace(t.Context(), driver.CopyWorkspace, filepath.Join(from, "none"), ""); err == nil {
 		t.Error("a missing folder was accepted")
 	}
-	if _, _, err := driver.PrepareWorkspace("elsewhere", from, ""); err == nil {
+	if _, _, err := driver.PrepareWorkspace(t.Context(), "elsewhere", from, ""); err == nil {
 		t.Error("an unknown mode was accepted")
 	}
 }
@@ -186,7 +186,7 @@ func TestSweepWorkspaces(t *testing.T) {
 	if err := driver.SweepWorkspaces(under); err != nil {
 		t.Fatalf("nothing to sweep: %v", err)
 	}
-	dir, _, err := driver.PrepareWorkspace(driver.ScratchWorkspace, "", filepath.Join(under, "run-1"))
+	dir, _, err := driver.PrepareWorkspace(t.Context(), driver.ScratchWorkspace, "", filepath.Join(under, "run-1"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package ruleserver
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -23,14 +24,14 @@ func (d draining) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &drainConn{Connection: c, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &drainConn{Connection: c, pending: map[any]bool{}, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 type drainConn struct {
 	mcp.Connection
 	mu      sync.Mutex
-	pending int           // requests not answered yet
-	idle    chan struct{} // has a token after pending fell to 0
+	pending map[any]bool  // ids of requests not answered yet
+	idle    chan struct{} // has a token after nothing was pending any more
 	once    sync.Once
 	closed  chan struct{}
 }
@@ -41,10 +42,23 @@ func (c *drainConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		c.drain()
 		return nil, err
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && r.ID.IsValid() {
-		c.mu.Lock()
-		c.pending++
-		c.mu.Unlock()
+	if r, ok := m.(*jsonrpc.Request); ok {
+		switch {
+		case r.ID.IsValid():
+			c.mu.Lock()
+			c.pending[r.ID.Raw()] = true
+			c.mu.Unlock()
+		case r.Method == "notifications/cancelled":
+			// What was cancelled gets no answer.
+			var p struct {
+				ID any `json:"requestId"`
+			}
+			if json.Unmarshal(r.Params, &p) == nil {
+				if id, err := jsonrpc.MakeID(p.ID); err == nil {
+					c.answered(id)
+				}
+			}
+		}
 	}
 	return m, nil
 }
@@ -54,9 +68,9 @@ func (c *drainConn) drain() {
 	defer limit.Stop()
 	for {
 		c.mu.Lock()
-		n := c.pending
+		n := len(c.pending)
 		c.mu.Unlock()
-		if n <= 0 {
+		if n == 0 {
 			return
 		}
 		select {
@@ -71,19 +85,24 @@ func (c *drainConn) drain() {
 
 func (c *drainConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := c.Connection.Write(ctx, m)
-	if _, ok := m.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		c.pending--
-		n := c.pending
-		c.mu.Unlock()
-		if n <= 0 {
-			select {
-			case c.idle <- struct{}{}:
-			default:
-			}
-		}
+	if r, ok := m.(*jsonrpc.Response); ok {
+		c.answered(r.ID)
 	}
 	return err
+}
+
+// answered: nothing more is to come for the request.
+func (c *drainConn) answered(id jsonrpc.ID) {
+	c.mu.Lock()
+	delete(c.pending, id.Raw())
+	n := len(c.pending)
+	c.mu.Unlock()
+	if n == 0 {
+		select {
+		case c.idle <- struct{}{}:
+		default:
+		}
+	}
 }
 
 func (c *drainConn) Close() error {

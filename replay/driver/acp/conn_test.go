@@ -383,6 +383,22 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
+// An output that is told again as it grows takes its last size of the turn's allowance.
+func TestGrowingOutputIsChargedOnce(t *testing.T) {
+	r := &recorder{id: "s.0", now: time.Now, emit: func(trace.Span) {}, maxSpans: 10, left: 10_000, tools: map[string]*building{}}
+	for n := range 100 {
+		raw := json.RawMessage(fmt.Sprintf(`{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"build","rawOutput":%q}`, strings.Repeat("x", 50*(n+1))))
+		var u update
+		if err := json.Unmarshal(raw, &u); err != nil {
+			t.Fatal(err)
+		}
+		r.apply(u, raw)
+	}
+	if got := r.finish(); len(got[0].Output) != 5000 || r.left != 5_000 || r.cut != 0 {
+		t.Errorf("%d bytes kept, %d left, %d cut", len(got[0].Output), r.left, r.cut)
+	}
+}
+
 // BenchmarkFlood measures 5,000 text updates, each shown live.
 func BenchmarkFlood(b *testing.B) {
 	b.ReportAllocs()

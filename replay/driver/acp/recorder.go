@@ -110,6 +110,13 @@ func (r *recorder) keep(s string) string {
 	return k
 }
 
+// replace keeps a text in the place of an earlier one, which is given back: an
+// agent that tells a growing output again and again uses up its last size only.
+func (r *recorder) replace(old, new string) string {
+	r.left += len(old)
+	return r.keep(new)
+}
+
 // apply takes one update. It reports false for a kind it does not know.
 func (r *recorder) apply(u update, raw json.RawMessage) bool {
 	switch u.Kind {
@@ -198,13 +205,13 @@ func (r *recorder) tool(u update) {
 	// Some agents announce a call with {} and fill it in later; an empty
 	// object never overwrites arguments.
 	if in := valueText(u.RawInput); in != "" && (b.span.Input == "" || in != "{}") && in != b.span.Input {
-		b.span.Input = r.keep(in)
+		b.span.Input = r.replace(b.span.Input, in)
 	}
 	if out := valueText(u.RawOutput); out != "" {
-		b.span.Output = r.keep(out)
+		b.span.Output = r.replace(b.span.Output, out)
 		b.raw = true
 	} else if out := contentText(u.Content); out != "" && !b.raw && out != b.span.Output {
-		b.span.Output = r.keep(out)
+		b.span.Output = r.replace(b.span.Output, out)
 	}
 	for _, id := range terminals(u.Content) {
 		if !slices.Contains(b.terms, id) && len(b.terms) < maxTerminals {

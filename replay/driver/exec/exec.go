@@ -203,6 +203,9 @@ func (s *session) ask(index int, input string) (argv []string, stdin []byte, err
 		if strings.Contains(a, Placeholder) {
 			placed = true
 			argv[i+1] = strings.ReplaceAll(a, Placeholder, text)
+			if strings.HasPrefix(a, Placeholder) {
+				argv[i+1] = noOption(argv[i+1])
+			}
 		}
 	}
 	switch {
@@ -211,7 +214,7 @@ func (s *session) ask(index int, input string) (argv []string, stdin []byte, err
 			return nil, nil, errors.New("the input holds a NUL and cannot be an argument; use agent.input = \"stdin\"")
 		}
 		if !placed {
-			argv = append(argv, text)
+			argv = append(argv, noOption(text))
 		}
 	case s.cfg.Input == driver.InputJSON:
 		q := map[string]any{"schema": "vise.input/1", "session_id": s.cfg.SessionID, "turn_index": index, "input": input, "history": s.history}
@@ -228,6 +231,15 @@ func (s *session) ask(index int, input string) (argv []string, stdin []byte, err
 		stdin = []byte(text + "\n")
 	}
 	return argv, stdin, nil
+}
+
+// noOption keeps an input such as "--yes" from being an option of the command: what
+// a recorded user wrote must not change how the agent runs. A blank is nothing to a reader.
+func noOption(text string) string {
+	if strings.HasPrefix(text, "-") {
+		return " " + text
+	}
+	return text
 }
 
 func (s *session) environ(index int, file string) []string {

@@ -73,6 +73,8 @@ func TestInputAndAnswer(t *testing.T) {
 			want: "0 LLM agent  > you said hello\nturn 0 of s1, A is 1\n1 LLM agent  > you said bye\nturn 1 of s1, A is 1\n"},
 		{name: "the last argument", script: `echo "$# $1 $2"`, with: func(c *driver.Config) { c.Command = append(c.Command, "--fast"); c.Input = driver.InputArgument },
 			want: "0 LLM agent  > 2 --fast hello\n1 LLM agent  > 2 --fast bye\n"},
+		{name: "an input is no option", script: `echo "$# [$1] [$2]"`, with: func(c *driver.Config) { c.Command = append(c.Command, Placeholder, "-v"); c.Preamble = "--trust-all" },
+			want: "0 LLM agent  > 2 [ --trust-all\n\nhello] [-v]\n1 LLM agent  > 2 [bye] [-v]\n"},
 		{name: "where it stands", script: `echo "$1"`, with: func(c *driver.Config) { c.Command = append(c.Command, "--say="+Placeholder+"!") },
 			want: "0 LLM agent  > --say=hello!\n1 LLM agent  > --say=bye!\n"},
 		{name: "JSON with the history, a JSON answer", script: `printf '{"answer":"%s"}' "$(cat | tr -d '\n' | sed 's/"/'"'"'/g')"`, with: func(c *driver.Config) { c.Input = driver.InputJSON },
