@@ -67,6 +67,7 @@ type Spec struct {
 type Process struct {
 	spec   Spec
 	cmd    *exec.Cmd
+	group  group
 	record Record
 	stdin  *os.File
 	stdout *pipeReader
@@ -140,7 +141,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 // own is the one goroutine that signals, reaps and closes.
 func (p *Process) own(ctx context.Context, stderr *pipeReader, copies *sync.WaitGroup) {
 	reaped := make(chan error, 1)
-	go func() { reaped <- reap(p.cmd) }()
+	go func() { reaped <- reap(p.cmd, &p.group) }()
 	var err error
 	patience := p.spec.Drain // whoever asks for the end waits for no slow reader
 	select {
@@ -173,8 +174,7 @@ func (p *Process) own(ctx context.Context, stderr *pipeReader, copies *sync.Wait
 
 // end asks the group to leave and kills what has not left after the grace.
 func (p *Process) end(reaped <-chan error) error {
-	pid := p.cmd.Process.Pid
-	killGroup(pid, syscall.SIGTERM)
+	p.signal(syscall.SIGTERM)
 	t := time.NewTimer(p.spec.Grace)
 	defer t.Stop()
 	select {
@@ -182,8 +182,23 @@ func (p *Process) end(reaped <-chan error) error {
 		return err
 	case <-t.C:
 	}
-	killGroup(pid, syscall.SIGKILL)
+	p.signal(syscall.SIGKILL)
 	return <-reaped
+}
+
+// group keeps signals from a group that has been reaped: its number may be somebody
+// else's then.
+type group struct {
+	mu   sync.Mutex
+	gone bool
+}
+
+func (p *Process) signal(s syscall.Signal) {
+	p.group.mu.Lock()
+	defer p.group.mu.Unlock()
+	if !p.group.gone {
+		killGroup(p.cmd.Process.Pid, s)
+	}
 }
 
 // Record identifies the program for Reap after a crash of ours.
@@ -233,10 +248,6 @@ func (p *Process) Stop() Exit {
 
 // Kill ends the group at once.
 func (p *Process) Kill() Exit {
-	select {
-	case <-p.exited:
-	default:
-		killGroup(p.cmd.Process.Pid, syscall.SIGKILL)
-	}
+	p.signal(syscall.SIGKILL)
 	return p.Stop()
 }

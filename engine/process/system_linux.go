@@ -21,7 +21,7 @@ func groupAttr() *syscall.SysProcAttr {
 
 // reap waits for the end of a child, kills what is left of its group and only
 // then reaps it: until then nobody else can get the number of the group.
-func reap(cmd *exec.Cmd) error {
+func reap(cmd *exec.Cmd, g *group) error {
 	pid := cmd.Process.Pid
 	for {
 		var info unix.Siginfo
@@ -30,8 +30,11 @@ func reap(cmd *exec.Cmd) error {
 			break
 		}
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	killGroup(pid, syscall.SIGKILL)
-	return cmd.Wait()
+	g.gone = true
+	return cmd.Wait() // at once: it has ended, and its output goes to files
 }
 
 // startTime reads the start of a process in clock ticks since boot; false when

@@ -13,8 +13,11 @@ import (
 func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // reap waits for the child and kills what is left of its group.
-func reap(cmd *exec.Cmd) error {
+func reap(cmd *exec.Cmd, g *group) error {
 	err := cmd.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone = true
 	killGroup(cmd.Process.Pid, syscall.SIGKILL)
 	return err
 }

@@ -44,6 +44,7 @@ const Placeholder = "{input}"
 type session struct {
 	cfg     driver.Config
 	history []exchange
+	mu      sync.Mutex // of info, which any goroutine may ask for
 	info    driver.Info
 	exit    driver.Exit // of the last turn, with what all of them left behind
 	began   sync.Once   // execution: told once a session
@@ -98,7 +99,17 @@ func Start(ctx context.Context, cfg driver.Config) (driver.Session, error) {
 }
 
 // Info implements driver.Session. The process is ours between turns.
-func (s *session) Info() driver.Info { return s.info }
+func (s *session) Info() driver.Info {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+func (s *session) tell(change func(*driver.Info)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.info)
+}
 
 // Close implements driver.Session: nothing runs between turns.
 func (s *session) Close(context.Context) driver.Exit { return s.exit }
@@ -121,15 +132,17 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	out, err := process.Filter(ctx, process.Spec{
 		Command: argv, Dir: s.cfg.Dir, Env: s.environ(index, file.Name()), Stderr: s.cfg.Log, Sandbox: s.cfg.Sandbox, Grace: s.cfg.CancelGrace,
 		OnStart: func(r process.Record) {
-			s.info.PID = r.PID
+			s.tell(func(i *driver.Info) { i.PID = r.PID })
 			if s.cfg.OnProcess != nil {
 				s.cfg.OnProcess(r)
 			}
 		},
 	}, stdin, process.Limits{Time: s.limit(index), Output: s.cfg.MaxTurn})
 	spans, stray := follow.finish()
-	s.info.Stray += stray
-	s.info.Updates += len(spans)
+	s.tell(func(i *driver.Info) {
+		i.Stray += stray
+		i.Updates += len(spans)
+	})
 	left := append(s.exit.Leftover, out.Exit.Leftover...)
 	s.exit = out.Exit
 	s.exit.Leftover = left
