@@ -14,7 +14,8 @@ var arrows = []struct {
 }{
 	{"engine/event", nil},
 	{"engine/pattern", nil},
-	{"engine/trace", nil},
+	{"engine/link", nil},
+	{"engine/trace", []string{"engine/link"}},
 	{"engine/config", leaves},
 	{"engine/guard", leaves},
 	{"engine/gate", leaves},
@@ -53,7 +54,7 @@ var arrows = []struct {
 }
 
 var leaves = []string{"engine/event", "engine/trace", "engine/gate", "engine/notice", "engine/rule", "engine/rule/tools",
-	"engine/episode", "engine/evidence", "engine/guard", "engine/score", "engine/config", "engine/pattern",
+	"engine/episode", "engine/evidence", "engine/guard", "engine/link", "engine/score", "engine/config", "engine/pattern",
 	"engine/patch/policy", "engine/patch/risk", "engine/patch/run"}
 
 // impure are standard packages that a leaf must not reach for: clocks are

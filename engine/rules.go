@@ -181,6 +181,7 @@ func (h *Harness) RenderRules(dir string) ([]string, error) {
 			if err != nil {
 				return err
 			}
+			doc.Links = true
 			docs[filepath.Join("rules", e.Scope+".md")] = doc.Markdown()
 		}
 		return nil

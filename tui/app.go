@@ -48,6 +48,7 @@ type App struct {
 	shape      map[viewID]layout.Weights // sizes that a person gave
 	half       bool                      // the focus has most of the room
 	acts       acts
+	aim        aim               // a line that a link named
 	steps      []footstep        // places from which something was gone into, newest last
 	saved      map[string]string // filters by name
 	recent     []string          // commands of the palette, newest first
@@ -120,7 +121,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 	a.noStatus = cfg.NoStatus || cfg.env("TERM") == "linux"
 	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
 	a.look.light = lightBackground(cfg.env("COLORFGBG"))
-	a.look.options.NoColor, a.look.options.ASCII = cfg.noColor(), cfg.ascii()
+	a.look.options.NoColor, a.look.options.ASCII, a.look.options.Links = cfg.noColor(), cfg.ascii(), cfg.Hyperlinks()
 	if cfg.linear() {
 		a.look.options = style.Options{NoColor: true, ASCII: true, Words: true}
 		a.still, a.tabs94, a.noStatus = true, false, true
@@ -176,7 +177,7 @@ func (a *App) begin() tea.Cmd {
 	a.placeSaved = p
 	switch {
 	case a.cfg.Link != nil:
-		return a.goLink(*a.cfg.Link)
+		return a.openLink(a.cfg.Link.String())
 	case a.cfg.Session != "" || a.cfg.Fresh || !known || p.View == "":
 		return nil
 	case !p.Ended:
@@ -192,7 +193,9 @@ func (a *App) ready() bool { return a.cfg.Store != nil }
 // itself, overlays, text inputs, keys, actions; replies and events at any time.
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := a.update(msg)
-	return a, tea.Batch(cmd, a.settleScope(), a.keepPlace())
+	settled := a.settleScope()
+	a.settleAim()
+	return a, tea.Batch(cmd, settled, a.keepPlace())
 }
 
 func (a *App) update(msg tea.Msg) tea.Cmd {
@@ -253,7 +256,7 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.say(msg.role, msg.text)
 	case doMsg:
 		return a.do(msg.id, msg.arg)
-	case Link:
+	case goLinkMsg:
 		return a.goLink(msg)
 	case originMsg:
 		return a.goOrigin(msg.to)
@@ -354,7 +357,7 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 	tell := ""
 	for _, e := range m.events {
 		if t := worthTelling(a.ctx, e); t != "" {
-			tell = t
+			tell = told{t, placeOf(e)}.text()
 		}
 		if e.Type == event.StepWaiting {
 			c.Held = true

@@ -47,7 +47,7 @@ func (p *attemptsPane) row(r attemptRow, selected bool) string {
 		verdict = strings.ToLower(strings.ReplaceAll(pr.Verdict, "_", " "))
 		class = string(pr.Class)
 	}
-	row.Put(role, " "+mark+" ").Cell(style.Dim, under, 2).Cell(style.Strong, runTag(r.run.ID), 13)
+	row.Put(role, " "+mark+" ").Cell(style.Dim, under, 2).Link(r.run.Link()).Cell(style.Strong, runTag(r.run.ID), 13).Link("")
 	if p.w >= 100 {
 		row.Cell(style.Dim, clock(r.run.Created), 9)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"vise/engine/evidence"
+	"vise/engine/link"
 	scoring "vise/engine/score"
 	"vise/tui/style"
 )
@@ -148,7 +149,7 @@ func (p *validationPane) caseRows(x liveCase) []string {
 	for i, m := range metrics {
 		row := p.line().Space(1)
 		if i == 0 {
-			row.Cell(style.Text, name, w.name).Cell(style.Dim, kind, w.kind)
+			row.Link(link.Of("case", c.CaseID)).Cell(style.Text, name, w.name).Link("").Cell(style.Dim, kind, w.kind)
 		} else {
 			row.Space(w.name + w.kind)
 		}

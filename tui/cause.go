@@ -90,7 +90,7 @@ func (p *attentionPane) fitted() [][]string {
 			default:
 				r.Space(1).Put(role, mark).Space(1)
 			}
-			out[i] = append(out[i], r.Put(style.Text, l).String())
+			out[i] = append(out[i], r.Link(x.Link()).Put(style.Text, l).Link("").String())
 		}
 		for _, l := range does[i] {
 			out[i] = append(out[i], p.st().Blank(lead)+l)

@@ -250,7 +250,7 @@ func (p *journalPane) event(e event.Event, selected bool) string {
 	}
 	row.Put(style.Dim, at+"  ").Cell(eventRole(e), strings.ReplaceAll(string(e.Type), "_", " "), name-1).Put(style.Text, " ")
 	words := eventWords(p.ctx, e)
-	return marked(row, style.Text, words, p.find).String()
+	return marked(row.Link(placeOf(e)), style.Text, words, p.find).Link("").String()
 }
 
 // Do implements Pane.

@@ -21,6 +21,7 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 		return tea.Quit
 	}
 	a.toast.text = "" // it has been read
+	a.aim = aim{}
 	if a.marked.on && k.String() != "y" {
 		a.unmark()
 	}
@@ -351,9 +352,10 @@ func (a *App) goTurn(arg string) tea.Cmd {
 	}
 	id, s, called := a.ctx.Scope.Session, a.ctx.Store, a.ctx.Called(a.ctx.Scope.Session)
 	return func() tea.Msg {
-		l, ok := Link{Kind: "session", ID: id, Turn: n, Pane: PaneTurns}, false
+		var m goLinkMsg
+		ok := false
 		err := s.View(func(tx *store.Tx) (err error) {
-			ok, err = l.Find(tx)
+			m, ok, err = locate(tx, Link{Kind: "session", ID: id, Turn: n, Pane: string(PaneTurns)})
 			return err
 		})
 		switch {
@@ -362,7 +364,7 @@ func (a *App) goTurn(arg string) tea.Cmd {
 		case !ok:
 			return sayMsg{"session " + called + " has no turn " + itoa(n), style.Warn}
 		}
-		return l
+		return m
 	}
 }
 

@@ -1,125 +1,45 @@
 package tui
 
 import (
-	"fmt"
-	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
-	"vise/engine/guard"
+	"vise/engine/evidence"
+	"vise/engine/link"
+	"vise/engine/notice"
 	"vise/store"
 	"vise/tui/style"
+	"vise/tui/vtext"
 )
 
-// Link is the address of a place in a project:
-//
-//	vise://session/ID[/turn/N[/span/ID]]
-//	vise://episode/ID[/step/N]
-//	vise://rule/ID
-//	vise://case/ID
-//
-// with ?pane=NAME for the pane that has the focus. Ids are escaped as in paths of URLs.
-type Link struct {
-	Kind string `json:"kind"` // session, episode, rule, case
-	ID   string `json:"id"`
-	Turn int    `json:"turn"` // of a session; NoTurn = none
-	Span string `json:"span,omitempty"`
-	Step int    `json:"step,omitempty"` // of an episode; 0 = the newest
-	Pane PaneID `json:"pane,omitempty"`
+// Link is the address of a place in a project (package link).
+type Link = link.Link
+
+// goLinkMsg is a place to go to that the store has: a link, and for a notice or a verdict
+// where it belongs.
+type goLinkMsg struct {
+	Link
+	session, rule string
+	turn          int
 }
 
-// maxLink bounds a link, in bytes.
-const maxLink = 2048
-
-// ParseLink reads a link. What it does not know is an error: a link never does
-// anything but show a place.
-func ParseLink(text string) (Link, error) {
-	bad := func(format string, args ...any) (Link, error) {
-		return Link{}, fmt.Errorf("link %s: %s; a link is vise://session/ID/turn/7?pane=trace, and likewise for episode, rule and case",
-			guard.Line(text, 80), fmt.Sprintf(format, args...))
-	}
-	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "vise://")
-	if !ok || len(text) > maxLink {
-		return bad("it does not begin with vise://, or is longer than %d bytes", maxLink)
-	}
-	path, query, _ := strings.Cut(rest, "?")
-	l := Link{Turn: NoTurn}
-	parts := strings.Split(strings.TrimSuffix(path, "/"), "/")
-	for i, p := range parts {
-		u, err := url.PathUnescape(p)
-		if err != nil || u == "" {
-			return bad("part %d is empty or not escaped well", i+1)
-		}
-		parts[i] = u
-	}
-	if len(parts) < 2 || len(parts)%2 != 0 {
-		return bad("it needs a kind and an id")
-	}
-	l.Kind, l.ID = parts[0], parts[1]
-	if !slices.Contains([]string{"session", "episode", "rule", "case"}, l.Kind) {
-		return bad("there is no kind %s", guard.Line(l.Kind, 30))
-	}
-	for i := 2; i < len(parts); i += 2 {
-		n, err := strconv.Atoi(parts[i+1])
-		number := err == nil && n >= 0 && n < 1<<31
-		switch {
-		case l.Kind == "session" && parts[i] == "turn" && number:
-			l.Turn = n
-		case l.Kind == "session" && parts[i] == "span" && l.Turn != NoTurn:
-			l.Span = parts[i+1]
-		case l.Kind == "episode" && parts[i] == "step" && number && n > 0:
-			l.Step = n
-		default:
-			return bad("%s %s is no place in a %s", guard.Line(parts[i], 30), guard.Line(parts[i+1], 30), l.Kind)
-		}
-	}
-	values, err := url.ParseQuery(query)
-	if err != nil {
-		return bad("what follows the question mark cannot be read")
-	}
-	for k := range values {
-		if k != "pane" || !slices.Contains(paneOrder, PaneID(values.Get(k))) {
-			return bad("%s=%s is not known", guard.Line(k, 30), guard.Line(values.Get(k), 30))
-		}
-		l.Pane = PaneID(values.Get(k))
-	}
-	return l, nil
+// FindLink looks up what a link is about. Found is false when the store has no such thing;
+// command is the headless command that prints it.
+func FindLink(tx *store.Tx, l Link) (found bool, command string, err error) {
+	m, found, err := locate(tx, l)
+	return found, m.command(), err
 }
 
-// String is the link as text.
-func (l Link) String() string {
-	var b strings.Builder
-	b.WriteString("vise://" + l.Kind + "/" + url.PathEscape(l.ID))
-	if l.Kind == "session" && l.Turn != NoTurn {
-		b.WriteString("/turn/" + strconv.Itoa(l.Turn))
-		if l.Span != "" {
-			b.WriteString("/span/" + url.PathEscape(l.Span))
-		}
-	}
-	if l.Step > 0 {
-		b.WriteString("/step/" + strconv.Itoa(l.Step))
-	}
-	if l.Pane != "" {
-		b.WriteString("?pane=" + string(l.Pane))
-	}
-	return b.String()
-}
-
-// Command is the headless command that prints what the link shows.
-func (l Link) Command() string {
-	return map[string]string{"session": "vise sessions show ", "episode": "vise episodes show ", "rule": "vise rules show ", "case": "vise cases show "}[l.Kind] + shellWord(l.ID)
-}
-
-// Find reports whether the store has what the link is about.
-func (l Link) Find(tx *store.Tx) (ok bool, err error) {
+func locate(tx *store.Tx, l Link) (m goLinkMsg, ok bool, err error) {
+	m = goLinkMsg{Link: l, turn: NoTurn}
 	switch l.Kind {
 	case "session":
 		if l.Turn != NoTurn {
 			heads, err := tx.TurnHeads(l.ID, l.Turn, 1)
-			return len(heads) > 0 && heads[0].Index == l.Turn, err
+			if err != nil || len(heads) == 0 || heads[0].Index != l.Turn {
+				return m, false, err
+			}
 		}
 		_, ok, err = tx.Session(l.ID)
 	case "episode":
@@ -128,8 +48,50 @@ func (l Link) Find(tx *store.Tx) (ok bool, err error) {
 		_, ok, err = tx.Rule(l.ID)
 	case "case":
 		_, ok, err = tx.Case(l.ID)
+	case "verdict":
+		var v evidence.Verdict
+		v, ok, err = tx.Verdict(l.ID)
+		m.rule = v.RuleID
+	case "notice":
+		var n notice.Notice
+		n, ok, err = tx.Notice(l.ID)
+		m.session, m.turn = n.SessionID, n.TurnIndex
+	case "run":
+		_, ok, err = tx.PatchRun(l.ID)
 	}
-	return ok, err
+	return m, ok, err
+}
+
+// command is the headless command that prints what the link shows.
+func (m goLinkMsg) command() string {
+	if m.Kind == "verdict" {
+		return "vise rules show " + shellWord(m.rule)
+	}
+	return map[string]string{"session": "vise sessions show ", "episode": "vise episodes show ", "rule": "vise rules show ", "case": "vise cases show ",
+		"notice": "vise notices show ", "run": "vise patch show "}[m.Kind] + shellWord(m.ID)
+}
+
+// liner is a pane with a text that a link can name a line of.
+type liner interface {
+	// Line is the line at the top of the text, from 1; 0 at its beginning.
+	Line() int
+	// GoLine brings a line to the top once the pane shows what is in scope; false
+	// until then.
+	GoLine(ctx *Context, line int) bool
+}
+
+// aim is the line that a link named, until its pane shows what it belongs to.
+type aim struct {
+	pane PaneID
+	line int
+}
+
+// settleAim goes to the line that a link named when the pane has it.
+func (a *App) settleAim() {
+	if p, ok := a.panes[a.aim.pane].(liner); ok && a.aim.line > 0 && p.GoLine(a.ctx, a.aim.line) {
+		a.aim = aim{}
+		a.touch()
+	}
 }
 
 // link is the address of what is on the screen; ok is false when nothing is selected.
@@ -138,6 +100,8 @@ func (a *App) link() (l Link, ok bool) {
 	switch {
 	case a.view == repairView && a.focus != PaneRules && s.Episode != "":
 		l = Link{Kind: "episode", ID: s.Episode, Step: s.Step, Turn: NoTurn}
+	case a.view == patchView && a.focus == PaneAttempts && s.Run != "":
+		l = Link{Kind: "run", ID: s.Run, Turn: NoTurn}
 	case (a.view == evidenceView || a.focus == PaneRules) && s.Rule != "":
 		l = Link{Kind: "rule", ID: s.Rule, Turn: NoTurn}
 	case s.Session != "":
@@ -148,21 +112,25 @@ func (a *App) link() (l Link, ok bool) {
 	default:
 		return l, false
 	}
-	l.Pane = a.focus
+	l.Pane = string(a.focus)
+	if p, ok := a.panes[a.focus].(liner); ok {
+		l.Line = p.Line()
+	}
 	return l, true
 }
 
 // openLink goes to a place that a link names.
 func (a *App) openLink(text string) tea.Cmd {
-	l, err := ParseLink(text)
+	l, err := link.Parse(text)
 	if err != nil {
 		return a.say(style.Warn, err.Error())
 	}
 	s := a.ctx.Store
 	return func() tea.Msg {
-		found := false
+		var m goLinkMsg
+		var found bool
 		err := s.View(func(tx *store.Tx) (err error) {
-			found, err = l.Find(tx)
+			m, found, err = locate(tx, l)
 			return err
 		})
 		switch {
@@ -171,36 +139,43 @@ func (a *App) openLink(text string) tea.Cmd {
 		case !found:
 			return sayMsg{"this project has no " + strings.TrimPrefix(l.String(), "vise://"), style.Warn}
 		}
-		return l
+		return m
 	}
 }
 
 // goLink shows the place of a link.
-func (a *App) goLink(l Link) tea.Cmd {
+func (a *App) goLink(l goLinkMsg) tea.Cmd {
 	a.follow = false
 	s := a.ctx.Scope
-	pane := l.Pane
+	pane := map[string]PaneID{"session": PaneTurns, "episode": PaneRepair, "rule": PaneRules, "case": PaneValidation, "verdict": PaneValidation,
+		"notice": PaneScores, "run": PaneAttempts}[l.Kind]
 	switch l.Kind {
 	case "session":
 		s.Session, s.Turn, s.Span, s.Compare = l.ID, l.Turn, l.Span, ""
-		if pane == "" {
-			pane = PaneTurns
-		}
 	case "episode":
 		s.Episode, s.Attempt, s.Step = l.ID, 0, l.Step
-		if pane == "" {
-			pane = PaneRepair
-		}
 	case "rule":
 		s.Rule = l.ID
-		if pane == "" {
-			pane = PaneRules
-		}
 	case "case":
 		s.Case = l.ID
-		if pane == "" {
-			pane = PaneValidation
-		}
+	case "verdict":
+		s.Verdict, s.Rule = l.ID, l.rule
+	case "notice":
+		s.Notice, s.Session, s.Turn, s.Span, s.Compare = l.ID, l.session, l.turn, "", ""
+	case "run":
+		s.Run = l.ID
 	}
+	if l.Pane != "" {
+		pane = PaneID(l.Pane)
+	}
+	a.aim = aim{pane, l.Line}
 	return a.goTo(pane)
+}
+
+// topLine is the line at the top of a text as links count it; 0 at its beginning.
+func topLine(t *vtext.Text) int {
+	if t == nil || t.Top() == 0 {
+		return 0
+	}
+	return t.Top() + 1
 }

@@ -89,6 +89,20 @@ func worthTelling(ctx *Context, e event.Event) string {
 	return ""
 }
 
+// told is what a notification says: words, and the link to what they are about, which
+// vise open takes.
+type told struct{ words, link string }
+
+// text is the notification as one safe line. Links are made of escaped parts; a guarded
+// one would not be a link any more.
+func (n told) text() string {
+	out := guard.Line(n.words, 160)
+	if n.link != "" && len(n.link) <= 160 {
+		out += "  " + n.link
+	}
+	return out
+}
+
 func turnOf(e event.Event) string {
 	if e.TurnIndex == nil {
 		return ""
@@ -113,7 +127,7 @@ func (a *App) ring(text string) tea.Cmd {
 	if text == "" || !a.away {
 		return nil
 	}
-	return tea.Raw(notification(a.cfg, "vise "+guard.Line(a.cfg.Project, 40), guard.Line(text, 120)))
+	return tea.Raw(notification(a.cfg, "vise "+guard.Line(a.cfg.Project, 40), text))
 }
 
 // notification is the sequence that makes the terminal of an environment tell a person

@@ -111,3 +111,16 @@ func TestAtLeast(t *testing.T) {
 		}
 	}
 }
+
+// A notification names the place that it is about, and is one safe line.
+func TestNotificationHasALink(t *testing.T) {
+	e := event.Event{Type: event.Notice, SessionID: "s/1\x1b]0;x\a", TurnIndex: event.Turn(2), NoticeID: "n-1"}
+	got := told{worthTelling(&Context{}, e), placeOf(e)}.text()
+	if !strings.HasSuffix(got, "turn 2  vise://notice/n-1") || strings.ContainsAny(got, "\x1b\a") {
+		t.Errorf("%q", got)
+	}
+	e.NoticeID = ""
+	if got := (told{"x", placeOf(e)}).text(); got != "x  vise://session/s%2F1%1B%5D0%3Bx%07/turn/2" {
+		t.Errorf("%q", got)
+	}
+}

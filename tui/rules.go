@@ -285,7 +285,7 @@ func (p *rulesPane) item(r rule.Rule, selected bool) string {
 	if r.Status == rule.Retired {
 		role = style.Dim
 	}
-	return marked(row, role, r.Text, p.find).String()
+	return marked(row.Link(r.Link()), role, r.Text, p.find).Link("").String()
 }
 
 // moved is the end of a rule's move by a person.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"vise/engine/link"
 	scoring "vise/engine/score"
 	"vise/tui/style"
 )
@@ -168,7 +169,7 @@ func (p *scoresPane) gates(c scoreColumns, at, first int, shown []scoring.Report
 	row.Space(c.spark - len(shown)).Space(1)
 	if at >= 0 {
 		if id := p.data.fired[p.data.reports[at].TurnIndex]; id != "" {
-			row.Put(style.Bad, "notice "+tag(id))
+			row.Link(link.Of("notice", id)).Put(style.Bad, "notice "+tag(id)).Link("")
 		}
 	}
 	return row.String()

@@ -79,11 +79,11 @@ func TestPinSession(t *testing.T) {
 		t.Fatalf("%d sessions, the cursor at %d", n, list.Index())
 	}
 	b.step("*")
-	if list.Items()[0].ID != last || list.Key() != last || list.Len() != n || !strings.Contains(b.screen(), "♦ ") {
+	if list.Items()[0].ID != last || list.Key() != last || list.Len() != n || !strings.Contains(b.screen(), "• ") {
 		t.Errorf("%s is not first: %v\n%s", last, list.Items()[0].ID, b.screen())
 	}
 	b.step("u")
-	if list.Items()[0].ID == last || strings.Contains(b.screen(), "♦ ") {
+	if list.Items()[0].ID == last || strings.Contains(b.screen(), "• ") {
 		t.Errorf("after u %s is still first", last)
 	}
 	b.redo()

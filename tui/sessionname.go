@@ -62,7 +62,7 @@ func sessionName(r *style.Row, st *style.Style, names map[string]string, it sess
 		room -= st.Width(mark) + 1
 	}
 	name = st.CutMiddle(name, room)
-	r.Put(role, name)
+	r.Link(it.Link()).Put(role, name).Link("")
 	room -= st.Width(name)
 	const title = 10 // less says nothing
 	if (it.Origin == trace.Recorded || it.Title == id) && it.Title != "" && it.Title != name && room > title {

@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 
+	"vise/engine/link"
 	"vise/tui/style"
 )
 
@@ -64,7 +65,7 @@ func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
 	if it.Synthetic {
 		index = g.Neutral
 	}
-	r.Right(style.Dim, index, 3).Space(1)
+	r.Link(link.Turn(p.session, it.Index)).Right(style.Dim, index, 3).Link("").Space(1)
 	switch {
 	case it.Running:
 		r.Put(style.Info, g.Busy)

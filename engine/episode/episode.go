@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"vise/engine/link"
 	"vise/engine/notice"
 	"vise/engine/trace"
 )
@@ -159,4 +160,12 @@ type Settlement struct {
 	Running string `json:"running,omitempty"`
 	// Outage says why a turn could not be evaluated now; it will be, later.
 	Outage string `json:"outage,omitempty"`
+}
+
+// Link is the address of the repair (package link).
+func (e Episode) Link() string { return link.Of("episode", e.ID) }
+
+// Link is the address of the step (package link).
+func (s Step) Link() string {
+	return link.Link{Kind: "episode", ID: s.EpisodeID, Turn: link.NoTurn, Step: s.Turn}.String()
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"vise/engine/link"
 	"vise/engine/rule"
 	"vise/engine/trace"
 )
@@ -196,3 +197,9 @@ func (v Verdict) Expired(now Identity) string {
 	}
 	return v.Identity.Changed(now)
 }
+
+// Link is the address of the case (package link).
+func (c Case) Link() string { return link.Of("case", c.ID) }
+
+// Link is the address of the verdict (package link).
+func (v Verdict) Link() string { return link.Of("verdict", v.ID) }

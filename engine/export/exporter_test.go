@@ -204,7 +204,7 @@ func TestATurnIsExported(t *testing.T) {
 	}
 	root, tool := find(t, rs, "invoke_agent desk 1.0"), find(t, rs, "execute_tool issue_refund")
 	for key, want := range map[string]string{"gen_ai.operation.name": "invoke_agent", "gen_ai.conversation.id": "live", "session.id": "live",
-		"gen_ai.usage.input_tokens": "120", "vise.stop_reason": "end_turn", "vise.trace_id": "live.0"} {
+		"gen_ai.usage.input_tokens": "120", "vise.stop_reason": "end_turn", "vise.trace_id": "live.0", "vise.link": "vise://session/live/turn/0"} {
 		if got := attr(root.Attributes, key); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
@@ -277,7 +277,7 @@ func TestARepairIsOneTrace(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	root := find(t, r.got[0], "harness")
-	if attr(root.Attributes, "session.id") != "repair-s-e-1" || attr(root.Attributes, "vise.status") != "candidate_added" || attr(r.got[0].Resource.Attributes, "service.name") != "vise-repair" {
+	if attr(root.Attributes, "session.id") != "repair-s-e-1" || attr(root.Attributes, "vise.link") != "vise://episode/e-1" || attr(root.Attributes, "vise.status") != "candidate_added" || attr(r.got[0].Resource.Attributes, "service.name") != "vise-repair" {
 		t.Errorf("root: %v", root)
 	}
 	if bad := find(t, r.got[0], "execute_tool harness_trace_inspect"); bad.Status.Code != otlp.Status_STATUS_CODE_ERROR {

@@ -42,6 +42,7 @@ func (x *Exporter) repairTrace(tx *store.Tx, s subject) ([]byte, error) {
 	b.label(root, "gen_ai.conversation.id", session)
 	b.label(root, "session.id", session)
 	b.label(root, "vise.episode_id", ep.ID)
+	b.link(root, ep.Link())
 	b.label(root, "vise.task_session_id", ep.SessionID)
 	if ep.Fork != nil {
 		b.label(root, "vise.fork_of", ep.Fork.Of)

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"vise/engine/guard"
+	"vise/engine/link"
 	"vise/engine/trace"
 )
 
@@ -70,6 +71,14 @@ func (b *builder) span(key, name string, parent *otlp.Span, kind trace.Kind, sta
 func (b *builder) label(s *otlp.Span, key, value string) {
 	if s != nil && value != "" {
 		s.Attributes = append(s.Attributes, attribute(key, guard.Line(value, 256)))
+	}
+}
+
+// link sets the address of what a span is about (package link): escaped already, and no
+// link any more if it were cut.
+func (b *builder) link(s *otlp.Span, address string) {
+	if s != nil && address != "" && len(address) <= link.Max {
+		s.Attributes = append(s.Attributes, attribute("vise.link", address))
 	}
 }
 

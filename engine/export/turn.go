@@ -8,6 +8,7 @@ import (
 	common "go.opentelemetry.io/proto/otlp/common/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"vise/engine/link"
 	"vise/engine/score"
 	"vise/engine/trace"
 	"vise/store"
@@ -42,6 +43,7 @@ func (b *builder) turn(head trace.Session, t trace.Turn, report score.Report) {
 	b.label(root, "session.id", head.ID)
 	b.label(root, "vise.trace_id", t.TraceID)
 	b.number(root, "vise.turn_index", int64(t.Index))
+	b.link(root, link.Turn(head.ID, t.Index))
 	b.label(root, "vise.stop_reason", t.StopReason)
 	b.messages(root, "gen_ai.input.messages", said("user", t.Input))
 	b.messages(root, "gen_ai.output.messages", said("assistant", lastAnswer(t)))

@@ -2,6 +2,8 @@
 // notices form one repair episode. It is a set of pure folds: state in, state out.
 package notice
 
+import "vise/engine/link"
+
 import "vise/engine/trace"
 
 // Severity of a notice: trend < breach < needs_human.
@@ -64,3 +66,6 @@ type Resolution struct {
 	By     string `json:"by,omitempty"` // episode id, or "person"
 	At     string `json:"at"`
 }
+
+// Link is the address of the notice (package link).
+func (n Notice) Link() string { return link.Of("notice", n.ID) }

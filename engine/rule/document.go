@@ -29,6 +29,8 @@ type Doc struct {
 	Omitted     int
 	Provisional []Rule
 	TrialMin    int
+	// Links makes the id of each rule a link to it (package link): for files that people read.
+	Links bool
 }
 
 // Empty reports that the scope has neither active nor candidate rules.
@@ -92,7 +94,7 @@ func (d Doc) Markdown() string {
 		b.WriteString("\n")
 	}
 	for _, r := range d.Active {
-		fmt.Fprintf(&b, "- **%s**: %s\n", r.ID, r.sentence())
+		fmt.Fprintf(&b, "- **%s**: %s\n", d.name(r), r.sentence())
 	}
 	if d.Omitted > 0 {
 		fmt.Fprintf(&b, "\n%d more validated rules are not shown for this task; search the rules to find them.\n", d.Omitted)
@@ -101,13 +103,21 @@ func (d Doc) Markdown() string {
 		b.WriteString("\n## Provisional rules (not validated yet)\n\n")
 	}
 	for _, r := range d.Provisional {
-		fmt.Fprintf(&b, "- **%s**", r.ID)
+		fmt.Fprintf(&b, "- **%s**", d.name(r))
 		if p := r.Progress(d.TrialMin); p != "" {
 			fmt.Fprintf(&b, " (trial %s)", p)
 		}
 		fmt.Fprintf(&b, ": %s\n", r.sentence())
 	}
 	return b.String()
+}
+
+// name is the id of a rule as the document writes it.
+func (d Doc) name(r Rule) string {
+	if d.Links {
+		return "[" + r.ID + "](" + r.Link() + ")"
+	}
+	return r.ID
 }
 
 // sentence is the rule and its reason on one line.

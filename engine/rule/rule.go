@@ -2,6 +2,8 @@
 // search and the documents they are rendered into. Pure: a Reader gives it the rules.
 package rule
 
+import "vise/engine/link"
+
 // Status of a rule. Only validation moves a rule out of Candidate.
 type Status string
 
@@ -107,3 +109,6 @@ type Reader interface {
 type Source interface {
 	ReadRules(func(Reader) error) error
 }
+
+// Link is the address of the rule (package link).
+func (r Rule) Link() string { return link.Of("rule", r.ID) }

@@ -127,3 +127,6 @@ func Relevant(r Reader, query *string, k int) ([]Rule, error) {
 	}
 	return out, nil
 }
+
+// Link is the address of the rule (package link).
+func (h Hit) Link() string { return h.Rule.Link() }

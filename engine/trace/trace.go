@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"slices"
 	"time"
+	"vise/engine/link"
 )
 
 // Origin says where a session came from. It decides what the session may
@@ -222,3 +223,9 @@ func Count(turns []Turn) Counts {
 	}
 	return c
 }
+
+// Link is the address of the session (package link).
+func (s Session) Link() string { return link.Of("session", s.ID) }
+
+// Link is the address of the turn (package link).
+func (t Turn) Link() string { return link.Turn(t.SessionID, t.Index) }

@@ -163,6 +163,7 @@ func argsAreUsage(c *cobra.Command) {
 // prepare checks the global flags.
 func (a *app) prepare() error {
 	a.out.json, a.out.plain = a.json, a.plain
+	a.out.links = a.hyperlinks()
 	if a.json && a.plain {
 		return usagef("--json and --plain exclude each other: choose one form")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vise/engine/link"
 	"vise/store"
 	"vise/tui"
 )
@@ -22,10 +23,11 @@ type linkInfo struct {
 func (a *app) openCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "open LINK", Short: "Open the workbench at a link", Args: cobra.ExactArgs(1),
-		Long: "LINK is what L copies in the workbench: vise://session/ID/turn/7?pane=trace, and likewise for episode, rule and case.\n" +
+		Long: "LINK is what L copies in the workbench: vise://session/ID/turn/7?pane=trace&line=42, and likewise for\n" +
+			"episode, rule, case, verdict, notice and run; the objects of --json have theirs as link.\n" +
 			"With --json, or where there is no terminal, it says whether the project has the place and which command prints it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l, err := tui.ParseLink(args[0])
+			l, err := link.Parse(args[0])
 			if err != nil {
 				return usagef("%w", err)
 			}
@@ -47,9 +49,9 @@ func (a *app) tellLink(ctx context.Context, l tui.Link) error {
 		return err
 	}
 	defer s.Close()
-	info := linkInfo{Link: l, Command: l.Command()}
+	info := linkInfo{Link: l}
 	if err := s.View(func(tx *store.Tx) (err error) {
-		info.Found, err = l.Find(tx)
+		info.Found, info.Command, err = tui.FindLink(tx, l)
 		return err
 	}); err != nil {
 		return err

@@ -26,13 +26,19 @@ type output struct {
 	json bool
 	// plain: columns have tabs between them and nothing is aligned (plain.go).
 	plain bool
+	// links: ids in tables are hyperlinks (hyperlink.go); on terminals only.
+	links bool
 	// clock is the layout of times in text: the time of day while a command runs,
 	// with the date where the past is told.
 	clock string
 	err   error // first write error; commands end with it
 }
 
-// object writes one JSON object, its schema name first: {"schema":"vise.rule/1", ...}.
+// linked is a record that has an address.
+type linked interface{ Link() string }
+
+// object writes one JSON object, its schema name first: {"schema":"vise.rule/1", ...}. The
+// address of a record that has one comes last, as "link".
 func (o *output) object(schema string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -47,7 +53,18 @@ func (o *output) object(schema string, v any) error {
 	if len(raw) > 2 {
 		b.WriteByte(',')
 	}
-	b.Write(raw[1:])
+	raw = raw[1:]
+	if x, ok := v.(linked); ok && x.Link() != "" {
+		at, err := json.Marshal(x.Link())
+		if err != nil {
+			return fmt.Errorf("write %s: %w", schema, err)
+		}
+		if b.Write(raw[:len(raw)-1]); len(raw) > 1 {
+			b.WriteByte(',')
+		}
+		raw = fmt.Appendf(nil, "%q:%s}", "link", escapeHidden(at))
+	}
+	b.Write(raw)
 	b.WriteByte('\n')
 	return o.write(b.Bytes())
 }
@@ -138,7 +155,7 @@ func (o *output) table(header []string, rows [][]string) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return o.write(trimTrailing(b.Bytes()))
+	return o.write(o.linkedTable(header, rows, trimTrailing(b.Bytes())))
 }
 
 // trimTrailing removes the padding tabwriter leaves at line ends.

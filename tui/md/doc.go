@@ -96,6 +96,9 @@ func (d *Doc) Settle() {
 // Rows are the rows to show now, each at most the width wide. Do not change them.
 func (d *Doc) Rows() []string { return d.rows }
 
+// Done reports that the rows show the whole text, rendered.
+func (d *Doc) Done() bool { return !d.busy && d.shown == len(d.text) }
+
 // Version changes when Rows do.
 func (d *Doc) Version() uint64 { return d.version }
 

@@ -47,7 +47,7 @@ type Box struct {
 // every width method.
 var Unicode = Glyphs{
 	Ellipsis: "…", Dot: "·", Pointer: "▸", Pass: "✓", Fail: "✕", Neutral: "–", Busy: "●", Held: "◼", Break: "●", Alert: "!",
-	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→", Again: "↻", Added: "+", Pin: "♦",
+	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→", Again: "↻", Added: "+", Pin: "•",
 	Active: "●", Trial: "○", Retired: "×", BarFull: "█", BarEmpty: " ", BarEnds: [2]string{"▕", "▏"},
 	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Box: Box{H: "─", V: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",

@@ -14,12 +14,22 @@ type Row struct {
 	w      int
 	used   int
 	ground Role
+	link   string
 }
 
 // Row starts a row of w cells on a ground: Plain, Cursor, CursorIdle, Match or Panel.
 func (s *Style) Row(w int, ground Role) *Row {
 	r := &Row{s: s, w: max(0, w), ground: ground}
 	r.b.Grow(w + 64)
+	return r
+}
+
+// Link makes what is put from here on a hyperlink to an address, "" ends it. Where the
+// terminal takes none nothing changes. The address must have no control characters.
+func (r *Row) Link(address string) *Row {
+	if r.s.o.Links {
+		r.link = address
+	}
 	return r
 }
 
@@ -105,6 +115,10 @@ func (r *Row) Styled(text string) *Row {
 func (r *Row) put(role, ground Role, text string) {
 	if text == "" {
 		return
+	}
+	if r.link != "" && strings.TrimLeft(text, " ") != "" {
+		r.b.WriteString("\x1b]8;;" + r.link + "\x1b\\")
+		defer r.b.WriteString("\x1b]8;;\x1b\\")
 	}
 	if p := r.s.Prefix(role, ground); p != "" {
 		r.b.WriteString(p)

@@ -77,6 +77,8 @@ type Options struct {
 	// Fill paints the theme's background into every cell: for a theme whose
 	// appearance is not that of the terminal.
 	Fill bool
+	// Links: the terminal takes hyperlinks (OSC 8).
+	Links bool
 	// Epoch is part of every cache key that depends on the style.
 	Epoch uint64
 }

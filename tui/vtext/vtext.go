@@ -336,6 +336,16 @@ func (t *Text) Reveal(n int) {
 	t.changed()
 }
 
+// To brings a line (counted from 0 as held) to the top, as near as the text allows.
+func (t *Text) To(n int) {
+	if len(t.lines) == 0 {
+		return
+	}
+	t.line, t.row = t.first+max(0, min(n, len(t.lines)-1)), 0
+	t.follow, t.seen = false, len(t.lines)
+	t.changed()
+}
+
 // Following reports whether the view is at the end and stays there.
 func (t *Text) Following() bool { return t.follow }
 

@@ -5,6 +5,7 @@ package run
 import (
 	"time"
 
+	"vise/engine/link"
 	"vise/engine/patch/policy"
 	"vise/engine/patch/risk"
 	"vise/engine/trace"
@@ -133,3 +134,6 @@ type Phase struct {
 	TestsTotal   *int   `json:"tests_total"`
 	Detail       string `json:"detail,omitempty"` // why it failed, when the code does not say
 }
+
+// Link is the address of the run (package link).
+func (r Run) Link() string { return link.Of("run", r.ID) }
