@@ -77,6 +77,14 @@ func (r *Redactor) Text(s string) (string, int) {
 	if !r.values && !r.keys && len(r.extra) == 0 {
 		return s, 0
 	}
+	if len(s) > 2*window && len(r.extra) == 0 { // an expression of the project may reach over any line end
+		return r.long(s)
+	}
+	return r.settle(s)
+}
+
+// settle masks until nothing is left to mask.
+func (r *Redactor) settle(s string) (string, int) {
 	total := 0
 	for range maxPasses {
 		out, n := r.pass(s)

@@ -31,7 +31,7 @@ func (r *Redactor) Schema(raw []byte) ([]byte, int, error) {
 }
 
 func (r *Redactor) walk(raw []byte, keys bool) ([]byte, int, error) {
-	text := string(raw)
+	text := textOf(raw) // read only, while raw stands
 	w := jsonWalk{r: r, raw: text, keys: keys, valid: utf8.ValidString(text)}
 	w.calm = len(r.extra) == 0 && !strings.Contains(text, `\u`) && !r.suspicious(text)
 	w.value(false)
@@ -63,14 +63,14 @@ func (r *Redactor) Payload(s string) (string, int) {
 	if t == "" || t[0] != '{' && t[0] != '[' {
 		return r.Text(s)
 	}
-	out, n, err := r.JSON([]byte(s))
+	out, n, err := r.JSON(bytesOf(s))
 	if err != nil {
 		return r.Text(s)
 	}
 	if n == 0 {
 		return s, 0
 	}
-	return string(out), n
+	return textOf(out), n
 }
 
 // Any masks a decoded JSON value (maps, slices, strings) and returns a copy where
@@ -230,22 +230,13 @@ func (w *jsonWalk) text(sensitive bool) string {
 	lit := w.raw[start:w.pos]
 	s := lit[1 : len(lit)-1]
 	if escaped || !w.valid {
-		s = unquote(lit)
+		s = Unquote(bytesOf(lit))
 	}
 	if w.calm && !sensitive && !strings.ContainsAny(s, "=:") {
 		return s
 	}
 	if masked, n := w.r.value(s, sensitive); n > 0 {
 		w.put(start, masked, n)
-	}
-	return s
-}
-
-// unquote decodes a JSON string; a valid one always decodes.
-func unquote(lit string) string {
-	var s string
-	if json.Unmarshal([]byte(lit), &s) != nil {
-		return ""
 	}
 	return s
 }
@@ -257,6 +248,9 @@ func (w *jsonWalk) put(start int, s string, n int) {
 	e.SetEscapeHTML(false)
 	if e.Encode(s) != nil { // a string always encodes
 		return
+	}
+	if w.out == nil && len(w.raw) > 2*window {
+		w.out = make([]byte, 0, len(w.raw)+len(w.raw)/16)
 	}
 	w.out = append(w.out, w.raw[w.last:start]...)
 	w.out = append(w.out, bytes.TrimRight(b.Bytes(), "\n")...)
