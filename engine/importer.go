@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"hash"
 	"path/filepath"
@@ -76,16 +75,17 @@ func (im *Importer) Begin(s trace.Session) error {
 func (im *Importer) Turn(t trace.Turn) error {
 	t.SessionID = im.head.ID
 	t.TraceID = traceID(im.head.ID, t.Index)
-	raw, err := json.Marshal(t)
-	if err != nil {
+	mark := sha256.New()
+	if err := t.Digest(mark); err != nil {
 		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
 	}
-	im.digest.Write(raw)
+	sum := mark.Sum(nil)
+	im.digest.Write(sum)
 	im.turns++
 	if im.dryRun {
 		return nil
 	}
-	if same, err := im.stored(t, raw); same || err != nil {
+	if same, err := im.stored(t, sum); same || err != nil {
 		return err
 	}
 	staged, err := im.h.store.StageTurn(im.ctx, t)
@@ -100,7 +100,7 @@ func (im *Importer) Turn(t trace.Turn) error {
 
 // stored reports whether a turn stands in the store as it is: a recording that
 // grows is read again from its beginning, and only what is new is written.
-func (im *Importer) stored(t trace.Turn, raw []byte) (bool, error) {
+func (im *Importer) stored(t trace.Turn, sum []byte) (bool, error) {
 	if im.prior.ID == "" {
 		return false, nil
 	}
@@ -110,9 +110,12 @@ func (im *Importer) stored(t trace.Turn, raw []byte) (bool, error) {
 		if err != nil || !ok {
 			return err
 		}
-		was, err := json.Marshal(old)
-		same = bytes.Equal(was, raw)
-		return err
+		was := sha256.New()
+		if err := old.Digest(was); err != nil {
+			return err
+		}
+		same = bytes.Equal(was.Sum(nil), sum)
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("import session %s turn %d: %w", t.SessionID, t.Index, err)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"slices"
 )
 
 const (
@@ -21,7 +20,7 @@ const refOpen = `"\u0000`
 const refMark = refOpen + `b`
 
 // spill moves the long strings of a JSON text to blobs.
-func spill(raw []byte, blobs blobSink) ([]byte, error) {
+func spill(raw []byte, blobs blobSink, l lifted) ([]byte, error) {
 	if len(raw) <= spillOver && !bytes.Contains(raw, []byte(refOpen)) {
 		return raw, nil
 	}
@@ -29,9 +28,12 @@ func spill(raw []byte, blobs blobSink) ([]byte, error) {
 		if len(s) <= spillOver && !bytes.HasPrefix(s, []byte(refOpen)) {
 			return nil, nil
 		}
-		sum, err := blobs.putBlob(s[1 : len(s)-1])
-		if err != nil {
-			return nil, err
+		sum, ok := l.blob(s)
+		if !ok {
+			var err error
+			if sum, err = blobs.putBlob(s[1 : len(s)-1]); err != nil {
+				return nil, err
+			}
 		}
 		ref := append([]byte(refMark), hex.EncodeToString(sum[:])...)
 		return append(ref, '"'), nil
@@ -133,18 +135,55 @@ func parseBlobHeader(v []byte) (length uint64, chunks int, ok bool) {
 
 // writeBlob hands the entries of a blob to set, the header last.
 func writeBlob(sum [32]byte, content []byte, set func(key, value []byte) error) error {
-	n := 0
-	for chunk := range slices.Chunk(content, blobChunk) {
-		z := encoder().EncodeAll(chunk, append(make([]byte, 0, len(chunk)/2), codecZstd))
-		if len(z) > len(chunk) {
-			z = append(append(z[:0], codecJSON), chunk...)
+	w := blobWriter{sum: sum, set: set}
+	if err := w.add(content); err != nil {
+		return err
+	}
+	return w.end()
+}
+
+// blobWriter writes a blob whose digest is known piece by piece.
+type blobWriter struct {
+	sum    [32]byte
+	set    func(key, value []byte) error
+	rest   []byte // less than a chunk
+	chunks int
+	length int
+}
+
+func (w *blobWriter) add(part []byte) error {
+	w.length += len(part)
+	for len(w.rest)+len(part) >= blobChunk {
+		chunk := part[:blobChunk-len(w.rest)]
+		part = part[len(chunk):]
+		if len(w.rest) > 0 {
+			chunk, w.rest = append(w.rest, chunk...), w.rest[:0]
 		}
-		if err := set(blobChunkKey(sum, n), z); err != nil {
+		if err := w.chunk(chunk); err != nil {
 			return err
 		}
-		n++
 	}
-	return set(blobKey(sum), blobHeader(len(content), n))
+	w.rest = append(w.rest, part...)
+	return nil
+}
+
+func (w *blobWriter) chunk(chunk []byte) error {
+	z := encoder().EncodeAll(chunk, append(make([]byte, 0, len(chunk)/2), codecZstd))
+	if len(z) > len(chunk) {
+		z = append(append(z[:0], codecJSON), chunk...)
+	}
+	w.chunks++
+	return w.set(blobChunkKey(w.sum, w.chunks-1), z)
+}
+
+// end writes what is left and the header.
+func (w *blobWriter) end() error {
+	if len(w.rest) > 0 {
+		if err := w.chunk(w.rest); err != nil {
+			return err
+		}
+	}
+	return w.set(blobKey(w.sum), blobHeader(w.length, w.chunks))
 }
 
 // readBlob returns the content of a blob. A blob that is missing, cut or altered is *damage.

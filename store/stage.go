@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -26,12 +28,19 @@ type Staged struct {
 	record turnRecord
 	inline []entry
 	marked bool
+	lifted lifted // texts of the record that are blobs already
 }
 
 type entry struct{ key, value []byte }
 
 // Turn returns the turn without its spans.
-func (s Staged) Turn() trace.Turn { return s.record.Turn }
+func (s Staged) Turn() trace.Turn {
+	t := s.record.Turn
+	if s.lifted.input != "" {
+		t.Input = s.lifted.input
+	}
+	return t
+}
 
 // stages hands out stage numbers and knows which stages of this process are open,
 // so that GC leaves their blobs alone.
@@ -103,7 +112,7 @@ func (s *Store) StageTurn(ctx context.Context, t trace.Turn) (Staged, error) {
 	if err := s.guard(s.o.MinFree); err != nil {
 		return Staged{}, err
 	}
-	w := &stager{s: s, ctx: ctx, stage: s.stages.begin()}
+	w := &stager{s: s, ctx: ctx, stage: s.stages.begin(), lifted: lifted{mark: "\x00t" + rand.Text()}}
 	staged, err := w.turn(t)
 	if err != nil {
 		s.stages.done(w.stage)
@@ -121,36 +130,49 @@ type stager struct {
 	bytes  int
 	marked bool
 	chunks int
+	lifted lifted
 }
 
 func (w *stager) turn(t trace.Turn) (Staged, error) {
 	r := turnRecord{Turn: t, Stage: w.stage, Count: len(t.Spans), Counts: trace.Count([]trace.Turn{t})}
-	first, size := 0, 0
+	var spans [][]byte // of the chunk that is being filled
+	size := 0
 	for i := range t.Spans {
-		raw, err := marshal(&t.Spans[i])
+		span, err := w.lift(t.Spans[i])
 		if err != nil {
 			return Staged{}, fmt.Errorf("span %d: %w", i, err)
 		}
-		if i > first && (size+len(raw) > chunkBytes || i-first >= chunkSpans) {
-			if err := w.chunk(t.Spans[first:i]); err != nil {
+		raw, err := marshal(&span)
+		if err != nil {
+			return Staged{}, fmt.Errorf("span %d: %w", i, err)
+		}
+		if len(spans) > 0 && (size+len(raw) > chunkBytes || len(spans) >= chunkSpans) {
+			if err := w.chunk(spans); err != nil {
 				return Staged{}, err
 			}
-			first, size = i, 0
+			spans, size = spans[:0], 0
 		}
-		size += len(raw)
+		spans, size = append(spans, raw), size+len(raw)
 	}
-	if first < len(t.Spans) {
-		if err := w.chunk(t.Spans[first:]); err != nil {
+	if len(spans) > 0 {
+		if err := w.chunk(spans); err != nil {
 			return Staged{}, err
 		}
 	}
 	r.Turn.Spans, r.Chunks = nil, w.chunks
-	// The long strings of the turn itself become blobs now, so that PutTurn finds them.
+	if len(t.Input) > liftOver {
+		// The long strings of the turn itself become blobs now, so that PutTurn finds them.
+		var err error
+		if r.Turn.Input, err = w.text(t.Input); err != nil {
+			return Staged{}, err
+		}
+		w.lifted.input = t.Input
+	}
 	raw, err := marshal(&r)
 	if err != nil {
 		return Staged{}, err
 	}
-	if _, err := spill(raw, w); err != nil {
+	if _, err := spill(raw, w, w.lifted); err != nil {
 		return Staged{}, err
 	}
 	if w.marked || w.bytes > inlineBytes {
@@ -158,15 +180,17 @@ func (w *stager) turn(t trace.Turn) (Staged, error) {
 			return Staged{}, err
 		}
 	}
-	return Staged{record: r, inline: w.batch, marked: w.marked}, nil
+	return Staged{record: r, inline: w.batch, marked: w.marked, lifted: w.lifted}, nil
 }
 
-func (w *stager) chunk(spans []trace.Span) error {
-	raw, err := marshal(&spanChunk{Stage: w.stage, Chunk: w.chunks, Spans: spans})
+// chunk writes spans, each in its JSON, as a spanChunk.
+func (w *stager) chunk(spans [][]byte) error {
+	raw, err := marshal(&spanChunk{Stage: w.stage, Chunk: w.chunks, Spans: []trace.Span{}})
 	if err != nil {
 		return err
 	}
-	value, err := pack(raw, w)
+	raw = append(bytes.TrimSuffix(raw, []byte("]}")), bytes.Join(spans, []byte(","))...)
+	value, err := packLifted(append(raw, "]}"...), w, w.lifted)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func write[T any](tx *Tx, t *table[T], key []byte, v *T, old [][]byte) error {
 	if err != nil {
 		return tx.fail(op, err)
 	}
-	value, err := pack(raw, tx)
+	value, err := packLifted(raw, tx, tx.lifted)
 	if err != nil {
 		return tx.fail(op, err)
 	}

@@ -96,7 +96,10 @@ func (tx *Tx) PutTurn(staged Staged) error {
 			return tx.fail(op, err)
 		}
 	}
-	if err := write(tx, turns, k, &r, entries); err != nil {
+	tx.lifted = staged.lifted
+	err = write(tx, turns, k, &r, entries)
+	tx.lifted = lifted{}
+	if err != nil {
 		return err
 	}
 	if err := tx.addCounts(r.SessionID, before, r.Counts); err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,13 @@ func TestTurnRoundTrip(t *testing.T) {
 			t.Input = "\x00b" + strings.Repeat("0", 64)
 			t.Spans[0].Output = "\x00"
 			t.Spans[1].Output = `\"` + "\x00b" + strings.Repeat("0", 64)
+		}},
+		{"texts that are lifted", func(t *trace.Turn) {
+			huge := strings.Repeat("wide 日本語 \u2028 <b>\n\x00", liftOver/20)
+			t.Input = huge + "\x00b" + strings.Repeat("0", 64)
+			t.Spans[0].Input, t.Spans[0].Output, t.Spans[0].Thought = huge, huge, "z"+huge
+			t.Spans[1].Output = "\x00t0"
+			t.Spans[2].Output = strings.Repeat("x", liftOver+1)
 		}},
 		{"exact numbers", func(t *trace.Turn) {
 			t.Spans[0].Attrs = map[string]any{"n": json.Number("9007199254740993")}
@@ -248,4 +256,39 @@ func TestSessionsWindow(t *testing.T) {
 		return nil
 	})
 	sound(t, s)
+}
+
+// TestLiftedTextIsTheSameBlob: a text that was lifted lies in the store as it would
+// have lain without, so that equal texts stay one blob.
+func TestLiftedTextIsTheSameBlob(t *testing.T) {
+	for _, text := range []string{strings.Repeat("日本語\n\"", liftOver/5), strings.Repeat("\xff\xe2\x82 \x00", liftOver/4), noise(3, liftOver+1)} {
+		raw, err := marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var spelled []byte
+		if err := spell(text, func(part []byte) error { spelled = append(spelled, part...); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if string(spelled) != string(raw[1:len(raw)-1]) {
+			t.Errorf("%.12q: spelled in pieces it is other JSON", text)
+		}
+		var whole, pieces []string
+		set := func(into *[]string) func(k, v []byte) error {
+			return func(k, v []byte) error { *into = append(*into, string(k)+"="+string(v)); return nil }
+		}
+		if err := writeBlob([32]byte{1}, spelled, set(&whole)); err != nil {
+			t.Fatal(err)
+		}
+		w := blobWriter{sum: [32]byte{1}, set: set(&pieces)}
+		if err := spell(text, w.add); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.end(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(whole, pieces) {
+			t.Errorf("%.12q: %d entries written at once, %d in pieces, not the same", text, len(whole), len(pieces))
+		}
+	}
 }

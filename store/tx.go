@@ -26,6 +26,7 @@ type Tx struct {
 	// committed run after the commit.
 	committed []func()
 	rules     []rule.Rule // put in this transaction
+	lifted    lifted      // of the staged turn that is being put
 	// generation of the rule index before the snapshot was taken.
 	generation uint64
 }

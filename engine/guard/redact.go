@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"math/bits"
 	"strings"
+
 	"vise/engine/pattern"
 )
 
@@ -125,16 +127,22 @@ func (r *Redactor) segment(s string) (string, int) {
 		return s, 0
 	}
 	if r.values {
-		for i := range shapes {
-			if out, n := r.shape(&shapes[i], s); n > 0 {
+		found := present(s)
+		for left := found &^ (holdsAddress | holdsKeyBlock); left != 0; left &= left - 1 {
+			p := &shapes[bits.TrailingZeros64(left)]
+			if out, n := r.replace(p.re, s, p.ok); n > 0 {
 				return out, n
 			}
 		}
-		if out, n := r.addressPasswords(s); n > 0 {
-			return out, n
+		if found&holdsAddress != 0 {
+			if out, n := r.addressPasswords(s); n > 0 {
+				return out, n
+			}
 		}
-		if out, n := r.privateKeys(s); n > 0 {
-			return out, n
+		if found&holdsKeyBlock != 0 {
+			if out, n := r.privateKeys(s); n > 0 {
+				return out, n
+			}
 		}
 	}
 	if r.keys {
@@ -145,15 +153,6 @@ func (r *Redactor) segment(s string) (string, int) {
 	for _, re := range r.extra {
 		if out, n := r.replace(re, s, nil); n > 0 {
 			return out, n
-		}
-	}
-	return s, 0
-}
-
-func (r *Redactor) shape(p *shape, s string) (string, int) {
-	for _, lit := range p.literals {
-		if strings.Contains(s, lit) {
-			return r.replace(p.re, s, p.ok)
 		}
 	}
 	return s, 0

@@ -33,27 +33,12 @@ func (r *Redactor) Schema(raw []byte) ([]byte, int, error) {
 func (r *Redactor) walk(raw []byte, keys bool) ([]byte, int, error) {
 	text := textOf(raw) // read only, while raw stands
 	w := jsonWalk{r: r, raw: text, keys: keys, valid: utf8.ValidString(text)}
-	w.calm = len(r.extra) == 0 && !strings.Contains(text, `\u`) && !r.suspicious(text)
+	w.calm = len(r.extra) == 0 && !strings.Contains(text, `\u`) && (!r.values || present(text) == 0)
 	w.value(false)
 	if w.n == 0 {
 		return raw, 0, nil
 	}
 	return append(w.out, w.raw[w.last:]...), w.n, nil
-}
-
-// suspicious reports whether a text may hold something that Text masks by its shape.
-func (r *Redactor) suspicious(s string) bool {
-	if !r.values {
-		return false
-	}
-	for i := range shapes {
-		for _, lit := range shapes[i].literals {
-			if strings.Contains(s, lit) {
-				return true
-			}
-		}
-	}
-	return strings.Contains(s, "PRIVATE KEY") || strings.Contains(s, "://")
 }
 
 // Payload masks a text that may be JSON: as JSON when it is an object or an
@@ -228,6 +213,10 @@ func (w *jsonWalk) text(sensitive bool) string {
 	}
 	w.pos = min(w.pos+1, len(w.raw))
 	lit := w.raw[start:w.pos]
+	if escaped && !sensitive && len(lit) > 4*window && len(w.r.extra) == 0 {
+		w.long(start+1, w.pos-1)
+		return ""
+	}
 	s := lit[1 : len(lit)-1]
 	if escaped || !w.valid {
 		s = Unquote(bytesOf(lit))
@@ -242,18 +231,55 @@ func (w *jsonWalk) text(sensitive bool) string {
 }
 
 // put replaces raw[start:pos] by a JSON string.
-func (w *jsonWalk) put(start int, s string, n int) {
+func (w *jsonWalk) put(start int, s string, n int) { w.replace(start, w.pos, spell(s), n) }
+
+// spell is a text as a JSON string.
+func spell(s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(s) != nil { // a string always encodes
-		return
-	}
+	_ = e.Encode(s) // a string always encodes
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+func (w *jsonWalk) replace(start, end int, with []byte, n int) {
 	if w.out == nil && len(w.raw) > 2*window {
 		w.out = make([]byte, 0, len(w.raw)+len(w.raw)/16)
 	}
 	w.out = append(w.out, w.raw[w.last:start]...)
-	w.out = append(w.out, bytes.TrimRight(b.Bytes(), "\n")...)
-	w.last = w.pos
+	w.out = append(w.out, with...)
+	w.last = end
 	w.n += n
+}
+
+// long masks the long text between two quotes window by window, as Redactor.long does
+// with the text that it spells.
+func (w *jsonWalk) long(from, to int) {
+	for at := from; at < to; {
+		end, said := at, ""
+		for end < to && (said == "" || reaches(said)) {
+			stop := end + window
+			if said != "" {
+				stop = end + farEnough
+			}
+			for end < to {
+				c := w.raw[end]
+				if c == '\\' {
+					c = w.raw[end+1]
+					end++
+					if c == 'n' && end >= stop {
+						end++
+						break
+					}
+				}
+				end++
+			}
+			said = Unquote(bytesOf(`"` + w.raw[at:end] + `"`))
+		}
+		if out, n := w.r.settle(said); n > 0 {
+			with := spell(out)
+			w.replace(at, end, with[1:len(with)-1], n)
+		}
+		at = end
+	}
 }

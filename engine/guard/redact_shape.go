@@ -133,9 +133,6 @@ const maxKeyBlock = 64 << 10
 // privateKeys masks private key blocks. A block that lost its end is masked as
 // far as its text can be part of a key.
 func (r *Redactor) privateKeys(s string) (string, int) {
-	if !strings.Contains(s, "PRIVATE KEY") {
-		return s, 0
-	}
 	var b strings.Builder
 	n, last := 0, 0
 	for last < len(s) {

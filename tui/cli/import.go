@@ -29,6 +29,7 @@ func (a *app) importCmd() *cobra.Command {
 			if name != "" && !slices.Contains(format.Formats(), name) {
 				return usagef("--format %q: use one of %s", name, strings.Join(format.Formats(), ", "))
 			}
+			defer frugal()()
 			if goOn {
 				if strict || dry {
 					return usagef("--follow goes with neither --strict nor --dry-run")

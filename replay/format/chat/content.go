@@ -17,7 +17,7 @@ type Scalar string
 // UnmarshalJSON takes any value.
 func (t *Scalar) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(t))
+		return recording.Decode(b, (*string)(t))
 	}
 	if string(b) != "null" {
 		*t = Scalar(b)
@@ -77,7 +77,7 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 	c.Set = true
 	switch b[0] {
 	case '"':
-		return json.Unmarshal(b, &c.Text)
+		return recording.Decode(b, &c.Text)
 	case '[':
 		var raws []json.RawMessage
 		if err := recording.Decode(b, &raws); err != nil {
@@ -96,10 +96,10 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 		c.Text, c.Thought = strings.Join(texts, "\n"), strings.Join(thoughts, "\n")
 	case '{':
 		if c.Text, c.Thought = c.part(b); c.Text == "" && c.Thought == "" {
-			c.Text = string(b)
+			c.Text = recording.Spelling(b)
 		}
 	default:
-		c.Text = string(b)
+		c.Text = recording.Spelling(b)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (c *Content) UnmarshalJSON(b []byte) error {
 // part reads one part.
 func (c *Content) part(raw json.RawMessage) (text, thought string) {
 	if len(raw) > 0 && raw[0] == '"' {
-		_ = json.Unmarshal(raw, &text) // part of a text that was JSON
+		_ = recording.Decode(raw, &text) // part of a text that was JSON
 		return text, ""
 	}
 	var p Part
@@ -182,7 +182,7 @@ func (p Part) payload() string {
 			URL string `json:"url"`
 		}
 		if p.ImageURL[0] == '"' {
-			_ = json.Unmarshal(p.ImageURL, &url) // part of a text that was JSON
+			_ = recording.Decode(p.ImageURL, &url) // part of a text that was JSON
 		} else if recording.Decode(p.ImageURL, &o) == nil {
 			url = o.URL
 		}
@@ -225,7 +225,7 @@ func kindOf(t string) string {
 func inner(raw json.RawMessage) string {
 	var s string
 	if len(raw) > 0 && raw[0] == '"' {
-		_ = json.Unmarshal(raw, &s) // part of a text that was JSON
+		_ = recording.Decode(raw, &s) // part of a text that was JSON
 	}
 	return s
 }

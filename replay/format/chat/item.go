@@ -173,7 +173,7 @@ func (i *Item) result(at time.Time) recording.Result {
 			Duration *json.Number `json:"duration_seconds"`
 		} `json:"metadata"`
 	}
-	if recording.Decode([]byte(r.Output), &shell) != nil || shell.Output == nil {
+	if recording.DecodeText(r.Output, &shell) != nil || shell.Output == nil {
 		return r
 	}
 	r.Output, r.Attrs = *shell.Output, map[string]any{}

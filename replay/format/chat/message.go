@@ -56,7 +56,7 @@ type Function struct {
 // UnmarshalJSON takes the object or the bare name.
 func (f *Function) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, &f.Name)
+		return recording.Decode(b, &f.Name)
 	}
 	type plain Function
 	return recording.Decode(b, (*plain)(f))
@@ -120,7 +120,7 @@ func Arguments(raw json.RawMessage) string {
 // spelling is a value as JSON on one line: documents are often indented.
 func spelling(raw json.RawMessage) string {
 	if bytes.IndexByte(raw, '\n') < 0 {
-		return string(raw)
+		return recording.Spelling(raw)
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
@@ -143,7 +143,7 @@ func (e *Fault) UnmarshalJSON(b []byte) error {
 	}
 	switch b[0] {
 	case '"':
-		if err := json.Unmarshal(b, &e.Message); err != nil {
+		if err := recording.Decode(b, &e.Message); err != nil {
 			return err
 		}
 		e.Set = e.Message != ""

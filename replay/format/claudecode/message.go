@@ -1,7 +1,6 @@
 package claudecode
 
 import (
-	"encoding/json"
 	"strings"
 
 	"vise/engine/trace"
@@ -201,10 +200,10 @@ func (s *session) call(r *record, b block, parent string) {
 	if parent == "" && ch != nil {
 		parent = ch.id
 	}
-	in := string(b.Input)
+	in := recording.Spelling(b.Input)
 	if strings.HasPrefix(in, `"`) { // arguments as a text: kept as they are
 		var str string
-		if json.Unmarshal(b.Input, &str) == nil {
+		if recording.Decode(b.Input, &str) == nil {
 			in = str
 		}
 	}

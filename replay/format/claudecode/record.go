@@ -1,10 +1,12 @@
 package claudecode
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
+	"unsafe"
 
 	"vise/engine/trace"
 	"vise/replay/format/recording"
@@ -99,12 +101,67 @@ func (c *content) UnmarshalJSON(b []byte) error {
 	case len(b) == 0:
 	case b[0] == '"':
 		c.known = true
-		return json.Unmarshal(b, &c.text)
+		return recording.Decode(b, &c.text)
 	case b[0] == '[':
 		c.known, c.list = true, true
+		if len(b) > manyBlocks {
+			return c.join(b)
+		}
 		return recording.Decode(b, &c.blocks)
 	}
 	return nil
+}
+
+// manyBlocks is the size of a list, in bytes, from which its texts are joined while
+// it is read: decoded side by side first they would take the memory of it twice.
+const manyBlocks = 1 << 20
+
+// join reads a list of blocks one by one and makes texts that follow each other one.
+func (c *content) join(b []byte) error {
+	var run []byte // texts that follow each other
+	bare := false
+	flush := func() {
+		if len(run) == 0 {
+			return
+		}
+		text := block{Type: "text", bare: bare}
+		if len(run) > cap(run)/2 {
+			text.Text, run = unsafe.String(unsafe.SliceData(run), len(run)), nil
+		} else {
+			text.Text, run = string(run), run[:0]
+		}
+		c.blocks = append(c.blocks, text)
+	}
+	sc := recording.NewScanner(bytes.NewReader(b))
+	err := sc.Elements(func() error {
+		from := sc.Offset()
+		if err := sc.Skip(); err != nil {
+			return err
+		}
+		var one block
+		if err := recording.Decode(b[from:sc.Offset()], &one); err != nil {
+			return err
+		}
+		if one.Type != "text" || one.Text == "" {
+			flush()
+			c.blocks = append(c.blocks, one)
+			return nil
+		}
+		if one.bare != bare {
+			flush()
+		}
+		bare = one.bare
+		if run == nil {
+			run = make([]byte, 0, len(one.Text)+len(b)-int(sc.Offset()))
+		}
+		if len(run) > 0 {
+			run = append(run, '\n')
+		}
+		run = append(run, one.Text...)
+		return nil
+	})
+	flush()
+	return err
 }
 
 // block is one content block. A bare text in a list of blocks is a text block.
@@ -136,7 +193,7 @@ type block struct {
 func (b *block) UnmarshalJSON(raw []byte) error {
 	if len(raw) > 0 && raw[0] == '"' {
 		b.Type, b.bare = "text", true
-		return json.Unmarshal(raw, &b.Text)
+		return recording.Decode(raw, &b.Text)
 	}
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
@@ -179,7 +236,7 @@ type text string
 
 func (t *text) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, (*string)(t))
+		return recording.Decode(b, (*string)(t))
 	}
 	if string(b) != "null" {
 		*t = text(b)
@@ -200,7 +257,7 @@ func (r *result) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	if b[0] == '"' {
-		return json.Unmarshal(b, &r.text)
+		return recording.Decode(b, &r.text)
 	}
 	if b[0] != '{' {
 		return nil

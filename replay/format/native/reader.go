@@ -1,9 +1,6 @@
 package native
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
@@ -44,7 +41,7 @@ func (r *reader) record(line recording.Record) error {
 		return r.session(line)
 	case kind.Type == typeTurn && r.rec.Open():
 		var t turnLine
-		if err := decode(line.Data, &t); err != nil {
+		if err := recording.DecodeExact(line.Data, &t); err != nil {
 			return err
 		}
 		if t.SessionID != "" && t.SessionID != r.id {
@@ -68,7 +65,7 @@ func (r *reader) record(line recording.Record) error {
 		}
 	case kind.Type == typeSpan && r.rec.Open():
 		var s spanLine
-		if err := decode(line.Data, &s); err != nil {
+		if err := recording.DecodeExact(line.Data, &s); err != nil {
 			return err
 		}
 		r.open()
@@ -91,7 +88,7 @@ func (r *reader) record(line recording.Record) error {
 
 func (r *reader) session(line recording.Record) error {
 	var s sessionLine
-	if err := decode(line.Data, &s); err != nil {
+	if err := recording.DecodeExact(line.Data, &s); err != nil {
 		return err
 	}
 	if err := r.endSession(); err != nil {
@@ -167,16 +164,4 @@ func (r *reader) endSession() error {
 		return err
 	}
 	return r.rec.End()
-}
-
-// decode keeps the spelling of numbers, so that a round trip changes none.
-func decode(data []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	err := dec.Decode(v)
-	var shape *json.UnmarshalTypeError
-	if errors.As(err, &shape) {
-		return nil
-	}
-	return err
 }

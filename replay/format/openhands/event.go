@@ -127,7 +127,7 @@ func (s *session) describe(raws []json.RawMessage) {
 // name is the name of an action or observation of version 0, "" for an object.
 func name(raw json.RawMessage) string {
 	var s string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+	if len(raw) == 0 || raw[0] != '"' || recording.Decode(raw, &s) != nil {
 		return ""
 	}
 	return s

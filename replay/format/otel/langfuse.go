@@ -152,7 +152,7 @@ func unfold(raw json.RawMessage) string {
 	s := chat.Arguments(raw)
 	for range 2 {
 		var inner string
-		if !strings.HasPrefix(s, `"`) || json.Unmarshal([]byte(s), &inner) != nil {
+		if !strings.HasPrefix(s, `"`) || recording.DecodeText(s, &inner) != nil {
 			break
 		}
 		s = inner

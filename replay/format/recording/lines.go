@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"io"
 )
@@ -20,6 +21,8 @@ type line struct {
 // very long one.
 type lines struct {
 	r      *bufio.Reader
+	at     io.ReaderAt // the file itself, if it can be read ahead, else nil
+	base   int64       // where in it the reading began
 	max    int
 	buf    []byte
 	number int
@@ -30,7 +33,37 @@ type lines struct {
 const keepBuffer = 8 << 20
 
 func newLines(r io.Reader, max int) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 256<<10), max: max}
+	l := &lines{r: bufio.NewReaderSize(r, 256<<10), max: max}
+	if file, ok := r.(interface {
+		io.ReaderAt
+		io.Seeker
+	}); ok {
+		if base, err := file.Seek(0, io.SeekCurrent); err == nil {
+			l.at, l.base = file, base
+		}
+	}
+	return l
+}
+
+// grow makes room for the rest of a line that has turned out to be very long: as much
+// as it needs where that can be seen, since doubling would hold it three times.
+func (l *lines) grow() {
+	if l.at == nil {
+		return
+	}
+	buf := make([]byte, 256<<10)
+	for n := 0; n < l.max; {
+		k, err := l.at.ReadAt(buf, l.base+l.offset+int64(n))
+		if i := bytes.IndexByte(buf[:k], '\n'); i >= 0 {
+			k, err = i, io.EOF
+		}
+		if n += k; err != nil {
+			grown := make([]byte, len(l.buf), min(len(l.buf)+n, l.max)+1)
+			copy(grown, l.buf)
+			l.buf = grown
+			return
+		}
+	}
 }
 
 // next returns the next line, or io.EOF after the last.
@@ -55,7 +88,12 @@ func (l *lines) next() (line, error) {
 		if len(l.buf)+len(part) > l.max {
 			ln.long += len(part)
 		} else {
-			l.buf = append(l.buf, part...)
+			if len(l.buf) < keepBuffer && len(l.buf)+len(part) >= keepBuffer {
+				l.buf = append(l.buf, part...)
+				l.grow()
+			} else {
+				l.buf = append(l.buf, part...)
+			}
 		}
 		switch {
 		case ended:

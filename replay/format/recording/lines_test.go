@@ -138,7 +138,7 @@ func TestSafeID(t *testing.T) {
 	}
 	for _, in := range []string{"", ".", "..", "日本", strings.Repeat("x", 300)} {
 		got := SafeID(in)
-		if got == "" || got[0] == '.' || len(got) > MaxID || unsafe.MatchString(got) || got != SafeID(in) {
+		if got == "" || got[0] == '.' || len(got) > MaxID || notInID.MatchString(got) || got != SafeID(in) {
 			t.Errorf("SafeID(%q) = %q", in, got)
 		}
 	}

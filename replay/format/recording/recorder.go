@@ -3,7 +3,6 @@ package recording
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -39,7 +38,6 @@ type Recorder struct {
 	damage int // damages of the file when the session was opened
 	digest hash.Hash
 	aside  map[string]int // records not kept, by type, of all sessions
-	buf    []byte         // of hash
 }
 
 // NewRecorder returns a recorder for one file.
@@ -176,7 +174,7 @@ func (r *Recorder) hand(t trace.Turn) error {
 	if t.End.After(r.head.Ended) {
 		r.head.Ended = t.End
 	}
-	if err := r.hash(t); err != nil {
+	if err := t.Digest(r.digest); err != nil {
 		return fmt.Errorf("read %s: session %s turn %d: %w", r.sum.Path, r.head.ID, t.Index, err)
 	}
 	if err := r.sink.Turn(t); err != nil {
@@ -231,12 +229,24 @@ func (r *Recorder) End() error {
 
 // Opaque returns what is kept of a record that is not interpreted: its text,
 // masked first and cut to MaxOpaque bytes after, so that no secret escapes by
-// being cut in half.
+// being cut in half. Of a record of megabytes the first values are kept.
 func (r *Recorder) Opaque(raw []byte) string {
+	if len(raw) > maxMasked {
+		head := Mend(raw[:maxMasked])
+		s, n := r.red.Payload(string(head))
+		r.sum.Masked += n
+		if s = Cut(s, MaxOpaque); len(head) <= MaxOpaque {
+			s += fmt.Sprintf("… (+%d bytes)", len(raw)-len(head))
+		}
+		return s
+	}
 	s, n := r.red.Payload(strings.ToValidUTF8(string(raw), "\uFFFD"))
 	r.sum.Masked += n
 	return Cut(s, MaxOpaque)
 }
+
+// maxMasked is how much of a record that is kept as its beginning is masked, in bytes.
+const maxMasked = 1 << 20
 
 // Mask masks a text that is going to be shortened: a secret that is cut in half
 // would not be recognised any more.
@@ -266,38 +276,6 @@ func (r *Recorder) ErrorLine(s, fallback string) string {
 // and some more to recognise a secret by.
 func (r *Recorder) Preview(raw []byte) string { return r.Opaque(raw[:min(len(raw), 4*MaxOpaque)]) }
 
-// hash adds a turn to the digest: as JSON but for its texts, which may be large and
-// go in as they are, each after its length.
-func (r *Recorder) hash(t trace.Turn) error {
-	texts := []string{t.Input}
-	t.Input = ""
-	t.Spans = slices.Clone(t.Spans)
-	for i := range t.Spans {
-		s := &t.Spans[i]
-		texts = append(texts, s.Input, s.Output, s.Thought)
-		s.Input, s.Output, s.Thought = "", "", ""
-	}
-	raw, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
-	r.digest.Write(raw) // a hash never fails
-	if r.buf == nil {
-		r.buf = make([]byte, 0, 32<<10)
-	}
-	buf := r.buf
-	for _, s := range texts {
-		buf = binary.BigEndian.AppendUint64(buf[:0], uint64(len(s)))
-		for len(s) > 0 {
-			n := min(len(s), cap(buf)-len(buf))
-			r.digest.Write(append(buf, s[:n]...))
-			s, buf = s[n:], buf[:0]
-		}
-		r.digest.Write(buf)
-	}
-	return nil
-}
-
 func (r *Recorder) unique(id string) string {
 	for n, base := 2, id; r.ids[id]; n++ {
 		suffix := fmt.Sprintf("-%d", n)
@@ -319,12 +297,12 @@ func (r *Recorder) redactTurn(t *trace.Turn) {
 // maxName is the longest name of a tool or model kept, in bytes.
 const maxName = 200
 
-var unsafe = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInID = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
 // SafeID makes an id that can be a key and a file name: runs of other characters
 // become one "-", and what is too long ends in a hash of the whole.
 func SafeID(id string) string {
-	s := strings.Trim(unsafe.ReplaceAllString(id, "-"), "-")
+	s := strings.Trim(notInID.ReplaceAllString(id, "-"), "-")
 	if s == "" || s == "." || s == ".." || len(s) > MaxID {
 		sum := sha256.Sum256([]byte(id))
 		h := hex.EncodeToString(sum[:6])

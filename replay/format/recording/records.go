@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+	"unsafe"
 )
 
 // Record is one JSON object of a JSON Lines file.
@@ -28,13 +29,50 @@ const (
 
 // Decode turns a JSON text into v. Values of an unexpected type leave their
 // field empty and are no error: formats drift. A syntax error is returned.
-func Decode(data []byte, v any) error {
-	err := json.Unmarshal(data, v)
+func Decode(data []byte, v any) error { return decode(data, v, false) }
+
+// DecodeExact is Decode that keeps the spelling of numbers of no declared type (json.Number).
+func DecodeExact(data []byte, v any) error { return decode(data, v, true) }
+
+// DecodeText is Decode for JSON that is the text of a JSON string.
+func DecodeText(s string, v any) error {
+	return decode(unsafe.Slice(unsafe.StringData(s), len(s)), v, false) // only read
+}
+
+// Spelling is a JSON value as a text. A large one (see largeRecord) is not copied: it
+// must not be changed any more.
+func Spelling(raw []byte) string {
+	if len(raw) >= largeRecord {
+		return unsafe.String(unsafe.SliceData(raw), len(raw))
+	}
+	return string(raw)
+}
+
+func decode(data []byte, v any, exact bool) error {
+	done, err := false, error(nil)
+	if len(data) >= largeRecord {
+		done, err = large(data, v, exact)
+	}
+	if !done {
+		err = unmarshal(data, v, exact)
+	}
+	if err == nil {
+		return nil
+	}
 	var shape *json.UnmarshalTypeError
 	if errors.As(err, &shape) {
 		return nil
 	}
 	return err
+}
+
+func unmarshal(data []byte, v any, exact bool) error {
+	if !exact {
+		return json.Unmarshal(data, v)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	return dec.Decode(v)
 }
 
 // Lines reads a JSON Lines file and calls take for every object in it. Damage
@@ -146,7 +184,10 @@ func (l *lineReader) line(ln line) error {
 	}
 	at.Offset += int64(len(data) - len(rest))
 	at.Bytes = len(rest)
-	l.held, l.heldAt, l.count = bytes.Clone(rest), at, 1
+	if len(rest) <= keepBuffer { // a longer line has memory of its own
+		rest = bytes.Clone(rest)
+	}
+	l.held, l.heldAt, l.count = rest, at, 1
 	l.spread()
 	return nil
 }
@@ -260,14 +301,12 @@ func (l *lineReader) report(d Damage, reason string, data []byte) {
 func (l *lineReader) salvage(data []byte, ln line) ([]byte, error) {
 	rest := data
 	for len(rest) > 0 {
-		dec := json.NewDecoder(bytes.NewReader(rest))
-		var raw json.RawMessage
-		if dec.Decode(&raw) == nil && len(raw) > 0 && raw[0] == '{' {
+		if n := wholePrefix(rest); n > 0 {
 			off := ln.offset + int64(len(data)-len(rest))
-			if _, err := l.try(raw, ln.number, off, true, false); err != nil {
+			if _, err := l.try(rest[:n:n], ln.number, off, true, false); err != nil {
 				return nil, err
 			}
-			rest = trim(rest[dec.InputOffset():], false)
+			rest = trim(rest[n:], false)
 			continue
 		}
 		start := wholeSuffix(rest)
@@ -279,6 +318,22 @@ func (l *lineReader) salvage(data []byte, ln line) ([]byte, error) {
 		rest = rest[start:]
 	}
 	return rest, nil
+}
+
+// wholePrefix returns the length of the complete object that a text begins with, 0 if
+// it begins with none.
+func wholePrefix(data []byte) int {
+	if data[0] != '{' {
+		return 0
+	}
+	sc := NewScanner(bytes.NewReader(data))
+	if err := sc.Skip(); err != nil {
+		return 0
+	}
+	if n := int(sc.Offset()); json.Valid(data[:n]) {
+		return n
+	}
+	return 0
 }
 
 // wholeSuffix returns where a complete object begins that reaches to the end of

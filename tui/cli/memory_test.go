@@ -1,0 +1,144 @@
+package cli_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// maxImportRSS is the memory that an import may take, in bytes, for a file whose
+// longest record has 80 MB.
+const maxImportRSS = 300 << 20
+
+// TestImportMemory imports files with one record of 80 MB through the real program
+// and asks the kernel for the most memory that it had. Two of the shapes are run by
+// default, all with VISE_HUGE=1.
+func TestImportMemory(t *testing.T) {
+	const size = 80 << 20
+	head := `"sessionId":"5e0c1d2a-0001-4000-8000-00000000d35c","version":"2.1.12","cwd":"/home/dev/desk","timestamp":"2026-03-01T09:00:00.000Z"`
+	claude := func(w io.Writer, call, result func()) {
+		fmt.Fprintf(w, `{"type":"user","uuid":"u0",%s,"message":{"role":"user","content":"read it"}}`+"\n", head)
+		fmt.Fprintf(w, `{"type":"assistant","uuid":"a0",%s,"message":{"id":"m0","model":"model-a","content":[{"type":"tool_use","id":"t0","name":"Read","input":{"path":"`, head)
+		call()
+		io.WriteString(w, `"}}]}}`+"\n")
+		fmt.Fprintf(w, `{"type":"user","uuid":"r0",%s,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t0","content":`, head)
+		result()
+		io.WriteString(w, `}]}}`+"\n")
+		fmt.Fprintf(w, `{"type":"assistant","uuid":"a1",%s,"message":{"id":"m1","model":"model-a","content":[{"type":"text","text":"done"}]}}`+"\n", head)
+	}
+	line := `an ordinary \"line\" of a log, \u00e9, func (r *T) key: value\tat https://example.org/a/b?c=d\n`
+	fill := func(w io.Writer, n int, s string) {
+		for range n / len(s) {
+			io.WriteString(w, s)
+		}
+	}
+	none := func() {}
+	codex := func(w io.Writer, output func()) {
+		const at = `"timestamp":"2026-03-01T09:00:00.000Z"`
+		fmt.Fprintf(w, `{%s,"type":"session_meta","payload":{"id":"5e0c1d2a-0001-4000-8000-00000000d35c"}}`+"\n", at)
+		fmt.Fprintf(w, `{%s,"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"read it"}]}}`+"\n", at)
+		fmt.Fprintf(w, `{%s,"type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{}","call_id":"c1"}}`+"\n", at)
+		fmt.Fprintf(w, `{%s,"type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"`, at)
+		output()
+		io.WriteString(w, `"}}`+"\n")
+	}
+	for _, c := range []struct {
+		name  string
+		quick bool
+		write func(w io.Writer)
+		kept  int // bytes of the result that must be in the store again
+	}{
+		{"a result of 80 MB", true, func(w io.Writer) {
+			claude(w, none, func() { io.WriteString(w, `"`); fill(w, size, line); io.WriteString(w, `"`) })
+		}, size * 9 / 10},
+		{"a picture of 80 MB", true, func(w io.Writer) {
+			claude(w, none, func() {
+				io.WriteString(w, `[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`)
+				fill(w, size, "iVBORw0KGgoAAAANSUhEUgAAAAUA")
+				io.WriteString(w, `"}}]`)
+			})
+		}, 20},
+		{"many texts", false, func(w io.Writer) {
+			claude(w, none, func() {
+				io.WriteString(w, `[{"type":"text","text":"first"}`)
+				fill(w, size, `,{"type":"text","text":"`+strings.Repeat(line, 10)+`"}`)
+				io.WriteString(w, `]`)
+			})
+		}, size / 2},
+		{"arguments of 80 MB", false, func(w io.Writer) {
+			claude(w, func() { fill(w, size, line) }, func() { io.WriteString(w, `"ok"`) })
+		}, 2},
+		{"a secret in every line", false, func(w io.Writer) {
+			claude(w, none, func() {
+				io.WriteString(w, `"`)
+				fill(w, size, strings.Repeat(line, 100)+`password=hunter2abc7\n`)
+				io.WriteString(w, `"`)
+			})
+		}, size / 2},
+		{"codex", false, func(w io.Writer) { codex(w, func() { fill(w, size, line) }) }, size / 2},
+		{"native", false, func(w io.Writer) {
+			io.WriteString(w, `{"vise":1,"type":"session","id":"big"}`+"\n"+`{"type":"turn","session_id":"big","index":0,"input":"read it"}`+"\n"+
+				`{"type":"span","id":"t0","kind":"TOOL","name":"Read","output":"`)
+			fill(w, size, line)
+			io.WriteString(w, `"}`+"\n")
+		}, size / 2},
+	} {
+		if !c.quick && os.Getenv("VISE_HUGE") == "" {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "huge.jsonl")
+			f, err := os.Create(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := bufio.NewWriterSize(f, 1<<20)
+			c.write(w)
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			vise := func(args ...string) (string, *os.ProcessState) {
+				cmd := exec.CommandContext(t.Context(), "vise", args...)
+				cmd.Dir = dir
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatalf("vise %s: %v", args[0], err)
+				}
+				return string(out), cmd.ProcessState
+			}
+			vise("init")
+			out, state := vise("import", file, "--json")
+			if !strings.Contains(out, `"damaged":0`) || !strings.Contains(out, `"calls":1`) {
+				t.Errorf("the import says %.300s", out)
+			}
+			peak := state.SysUsage().(*syscall.Rusage).Maxrss << 10
+			t.Logf("%d MB, %.1f s of CPU", peak>>20, (state.UserTime() + state.SystemTime()).Seconds())
+			if peak > maxImportRSS {
+				t.Errorf("the import took %d MB, more than %d", peak>>20, maxImportRSS>>20)
+			}
+			session := "5e0c1d2a-0001-4000-8000-00000000d35c"
+			if c.name == "native" {
+				session = "big"
+			}
+			// To a file: the peak of a child is at least that of its parent when it is started.
+			vise("sessions", "export", session, "-o", "back.jsonl")
+			info, err := os.Stat(filepath.Join(dir, "back.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Size() < int64(c.kept) {
+				t.Errorf("%d bytes of the session are kept, %d were recorded", info.Size(), c.kept)
+			}
+		})
+	}
+}
