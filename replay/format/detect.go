@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"vise/replay/format/agentdojo"
 	"vise/replay/format/atif"
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
@@ -32,9 +33,7 @@ const (
 	maxMember = 4 << 10   // bytes of a member's value looked at
 )
 
-// Detect tells the format of a file by its content: names and extensions lie. A
-// file of a format that is known but cannot be read yet gives an error that says
-// which. The reader is left anywhere.
+// Detect tells the format of a file by its content: names and extensions lie. The reader is left anywhere.
 func Detect(r io.ReadSeeker) (string, error) {
 	h := newHead(r)
 	start, err := h.Peek(512)
@@ -59,29 +58,22 @@ func Detect(r io.ReadSeeker) (string, error) {
 	if err := h.rewind(); err != nil {
 		return "", err
 	}
-	name, other := document(recording.NewScanner(h))
-	if name == "" && other == "" {
+	name := document(recording.NewScanner(h))
+	if name == "" {
 		if err := h.rewind(); err != nil {
 			return "", err
 		}
 		var records int
-		name, other, records, err = lines(h)
+		name, records, err = lines(h)
 		if err != nil {
 			return "", err
 		}
-		if name == "" && other == "" {
+		if name == "" {
 			return "", fmt.Errorf("recognised 0 of %d records, format or version unknown; formats that can be read: %s: %w",
 				records, strings.Join(Formats(), ", "), ErrUnrecognised)
 		}
 	}
-	if name == "" {
-		return "", foreign(other)
-	}
 	return name, nil
-}
-
-func foreign(what string) error {
-	return fmt.Errorf("looks like %s, which cannot be read yet: %w", what, ErrUnrecognised)
 }
 
 // members are the keys of an object with the beginning of each value.
@@ -108,65 +100,64 @@ func (m members) text(key string) string {
 // one decides by the keys of a document that is one object, or of the first line
 // of a file of lines.
 var one = []struct {
-	name    string // a format that can be read
-	foreign string // or what it is called
-	match   func(members) bool
+	name  string
+	match func(members) bool
 }{
-	{native.Name, "", func(m members) bool { return m.has("vise") && m.text("type") == "session" }},
-	{tau.NameTau2, "", func(m members) bool { return m.has("simulations") && (m.has("tasks") || m.has("info")) }},
-	{atif.Name, "", func(m members) bool { return strings.HasPrefix(m.text("schema_version"), "ATIF-") }},
-	{sweagent.NameMini, "", func(m members) bool { return strings.HasPrefix(m.text("trajectory_format"), "mini-swe-agent") }},
-	{sweagent.Name, "", func(m members) bool { return m.has("trajectory", "history") }},
-	{otel.NameOTLP, "", func(m members) bool { return m.has("resourceSpans") }},
-	{otel.NameTRAIL, "", func(m members) bool {
+	{native.Name, func(m members) bool { return m.has("vise") && m.text("type") == "session" }},
+	{tau.NameTau2, func(m members) bool { return m.has("simulations") && (m.has("tasks") || m.has("info")) }},
+	{atif.Name, func(m members) bool { return strings.HasPrefix(m.text("schema_version"), "ATIF-") }},
+	{sweagent.NameMini, func(m members) bool { return strings.HasPrefix(m.text("trajectory_format"), "mini-swe-agent") }},
+	{sweagent.Name, func(m members) bool { return m.has("trajectory", "history") }},
+	{otel.NameOTLP, func(m members) bool { return m.has("resourceSpans") }},
+	{otel.NameTRAIL, func(m members) bool {
 		return m.has("trace_id", "spans") && strings.Contains(m["spans"], `"span_name"`)
 	}},
-	{otel.NameSpans, "", func(m members) bool {
+	{otel.NameSpans, func(m members) bool {
 		return strings.HasPrefix(m["spans"], "[") && !m.has("type") && strings.Contains(m["spans"], `"span_id"`) || m.has("trace_id", "span_id") || m.has("context", "attributes", "parent_id")
 	}},
-	{otel.NameAgents, "", func(m members) bool {
+	{otel.NameAgents, func(m members) bool {
 		return strings.Contains(m["traces"], `"trace.span"`) || strings.Contains(m["traces"], `"object"`)
 	}},
-	{otel.NameLangfuse, "", func(m members) bool {
+	{otel.NameLangfuse, func(m members) bool {
 		return m.has("trace", "observations") || strings.HasPrefix(m["trace"], "{") && strings.Contains(m["trace"], `"observations"`)
 	}},
-	{otel.NameLangSmith, "", func(m members) bool {
+	{otel.NameLangSmith, func(m members) bool {
 		return strings.HasPrefix(m["post"], "[") || strings.HasPrefix(m["patch"], "[") || m.has("run_type", "dotted_order")
 	}},
-	{inspectai.Name, "", func(m members) bool { return m.has("eval", "version", "status") }},
-	{whowhen.Name, "", func(m members) bool { return m.has("mistake_agent", "history") }},
-	{gemini.Name, "", func(m members) bool {
+	{inspectai.Name, func(m members) bool { return m.has("eval", "version", "status") }},
+	{whowhen.Name, func(m members) bool { return m.has("mistake_agent", "history") }},
+	{gemini.Name, func(m members) bool {
 		return m.has("sessionId") && (m.has("messages") || m.has("projectHash")) || strings.HasPrefix(m["history"], "[") && strings.Contains(m["history"], `"parts"`)
 	}},
-	{"", "an AgentDojo-style run", func(m members) bool { return m.has("run_id", "messages", "evaluation") }},
-	{openhands.Name, "", func(m members) bool {
+	{agentdojo.Name, func(m members) bool { return m.has("run_id", "messages", "evaluation") }},
+	{openhands.Name, func(m members) bool {
 		return m.has("history") && (m.has("instance_id") || m.has("issue") || m.has("question_id")) ||
 			m.has("agent", "execution_status") || m.has("conversation_id") && (m.has("trigger") || m.has("selected_repository") || m.has("llm_model"))
 	}},
-	{codex.Name, "", func(m members) bool {
+	{codex.Name, func(m members) bool {
 		switch m.text("type") {
 		case "session_meta", "response_item", "event_msg", "turn_context", "compacted":
 			return m.has("payload")
 		}
 		return false
 	}},
-	{codex.Name, "", func(m members) bool {
+	{codex.Name, func(m members) bool {
 		t := m.text("type")
 		return t == "thread.started" || t == "turn.started" || strings.HasPrefix(t, "item.")
 	}},
-	{codex.Name, "", func(m members) bool {
+	{codex.Name, func(m members) bool {
 		t := m.text("type")
 		return m.has("created_at") && (m.has("role") || t == "function_call" || t == "function_result")
 	}},
-	{claudecode.Name, "", claude},
-	{cursor.Name, "", func(m members) bool { return m.has("role", "message") && !m.has("type") }},
-	{openai.NameChat, "", func(m members) bool {
+	{claudecode.Name, claude},
+	{cursor.Name, func(m members) bool { return m.has("role", "message") && !m.has("type") }},
+	{openai.NameChat, func(m members) bool {
 		return strings.HasPrefix(m["messages"], "[") || m.has("choices", "object") || strings.HasPrefix(m["request"], "{") && strings.Contains(m["request"], `"messages"`)
 	}},
-	{openai.NameResponses, "", func(m members) bool {
+	{openai.NameResponses, func(m members) bool {
 		return (strings.HasPrefix(m["input"], "[") || m.has("input", "response")) && !m.has("type") || strings.HasPrefix(m["items"], "[") || m.has("output") && m.text("object") == "response"
 	}},
-	{openhands.Name, "", func(m members) bool {
+	{openhands.Name, func(m members) bool {
 		return (m.has("action") || m.has("observation")) && m.has("source") || m.has("kind", "source", "id", "timestamp")
 	}},
 }
@@ -191,30 +182,30 @@ func claude(m members) bool {
 // looked at before it counts as one of them.
 var weak = map[string]bool{claudecode.Name: true, openai.NameChat: true, openai.NameResponses: true}
 
-func decide(m members) (name, other string) {
+func decide(m members) string {
 	for _, o := range one {
 		if o.match(m) {
-			return o.name, o.foreign
+			return o.name
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // document decides by the first value of a file. It follows an object only as far
 // as its keys leave open what it is.
-func document(sc *recording.Scanner) (name, other string) {
+func document(sc *recording.Scanner) string {
 	c, err := sc.Peek()
 	if err != nil {
-		return "", ""
+		return ""
 	}
 	if c == '[' {
 		return array(sc)
 	}
 	if c != '{' {
-		return "", ""
+		return ""
 	}
 	m, _ := probe(sc, func(m members) bool {
-		name, other = decide(m)
+		name := decide(m)
 		return name != "" && !weak[name]
 	})
 	return decide(m)
@@ -252,7 +243,7 @@ func probe(sc *recording.Scanner, enough func(members) bool) (members, error) {
 }
 
 // array decides by the first element.
-func array(sc *recording.Scanner) (name, other string) {
+func array(sc *recording.Scanner) (name string) {
 	done := errors.New("first element seen")
 	// Only the first element matters; an array that breaks off in it is as good.
 	_ = sc.Elements(func() error {
@@ -287,16 +278,16 @@ func array(sc *recording.Scanner) (name, other string) {
 		case m.has("call_id", "type"):
 			name = openai.NameResponses
 		default:
-			name, other = decide(m)
+			name = decide(m)
 		}
 		return done
 	})
-	return name, other
+	return name
 }
 
 // lines decides by the first records of a file of lines; some need more than the
 // first, and the first may be damaged.
-func lines(h *head) (name, other string, records int, err error) {
+func lines(h *head) (name string, records int, err error) {
 	size := 0
 	for records < maxProbe && size < maxBytes {
 		line, rerr := h.line()
@@ -307,12 +298,8 @@ func lines(h *head) (name, other string, records int, err error) {
 		if i := bytes.IndexByte(line, '{'); i >= 0 {
 			m, perr := probe(recording.NewScanner(bytes.NewReader(line[i:])), nil)
 			if perr == nil || len(m) > 1 {
-				n, o := decide(m)
-				if n != "" {
-					return n, "", records, nil
-				}
-				if other == "" {
-					other = o
+				if n := decide(m); n != "" {
+					return n, records, nil
 				}
 			}
 		}
@@ -320,8 +307,8 @@ func lines(h *head) (name, other string, records int, err error) {
 			break
 		}
 		if rerr != nil {
-			return "", "", records, rerr
+			return "", records, rerr
 		}
 	}
-	return "", other, records, nil
+	return "", records, nil
 }

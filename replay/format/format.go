@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 
+	"vise/replay/format/agentdojo"
 	"vise/replay/format/atif"
 	"vise/replay/format/claudecode"
 	"vise/replay/format/codex"
@@ -67,6 +68,7 @@ var readers = []reader{
 	{gemini.Name, func(f *os.File, path string, rec *recording.Recorder) error { return gemini.Read(f, path, rec) }},
 	{openhands.Name, func(f *os.File, path string, rec *recording.Recorder) error { return openhands.Read(f, path, rec) }},
 	{inspectai.Name, func(f *os.File, path string, rec *recording.Recorder) error { return inspectai.Read(f, path, rec) }},
+	{agentdojo.Name, func(f *os.File, path string, rec *recording.Recorder) error { return agentdojo.Read(f, path, rec) }},
 	{whowhen.Name, func(f *os.File, path string, rec *recording.Recorder) error { return whowhen.Read(f, path, rec) }},
 	{atif.Name, func(f *os.File, path string, rec *recording.Recorder) error { return atif.Read(f, path, rec) }},
 	{atif.NameSFT, func(f *os.File, path string, rec *recording.Recorder) error { return atif.ReadSFT(f, path, rec) }},

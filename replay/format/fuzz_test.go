@@ -62,7 +62,7 @@ func FuzzRead(f *testing.F) {
 var folders = map[string]string{"native": "native", "claude-code": "claude-code", "codex": "codex", "tau-bench": "tau", "tau2": "tau", "openai-chat": "openai", "openai-responses": "openai",
 	"swe-agent": "swe-agent", "mini-swe-agent": "swe-agent",
 	"otlp": "otel", "spans": "otel", "trail": "otel", "openai-agents": "otel", "gemini-cli": "gemini-cli", "openhands": "openhands", "inspect": "inspect",
-	"who-and-when": "who-and-when", "atif": "atif", "harbor-sft": "atif", "langfuse": "langfuse", "langsmith": "langfuse", "cursor": "cursor", "anthropic-agents": "anthropic-agents"}
+	"who-and-when": "who-and-when", "agentdojo": "agentdojo", "atif": "atif", "harbor-sft": "atif", "langfuse": "langfuse", "langsmith": "langfuse", "cursor": "cursor", "anthropic-agents": "anthropic-agents"}
 
 func FuzzDetect(f *testing.F) {
 	for _, s := range []string{"", "{", "[", `{"vise":1,"type":"session"}`, `[{"traj":[],"reward":1}]`, "PK\x03\x04", `{"a":"` + "\n" + `{"type":"user","uuid":"x"}`} {
