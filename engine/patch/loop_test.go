@@ -3,7 +3,6 @@ package patch_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -291,40 +290,6 @@ func TestFlakyIsProvenOnceMore(t *testing.T) {
 	want(t, l, run.Repaired, "already_proven")
 	if len(l.Attempts) != 1 || l.Attempts[0].Class != "flaky" || len(l.Runs) != 1 {
 		t.Errorf("attempts %+v", l.Attempts)
-	}
-}
-
-// resumes cuts a loop off before and inside the effect of every state and takes
-// it up again: the outcome is the same.
-func TestResumesAfterACrashInEachState(t *testing.T) {
-	states := []run.State{run.StateBudget, run.StateProve, run.StateAgain, run.StateBoundary, run.StateJudge, run.StatePacket, run.StateDrive, run.StateRepair, run.StateInspect}
-	for _, state := range states {
-		t.Run(string(state), func(t *testing.T) {
-			t.Parallel()
-			d := newDesk(t, value, nil)
-			r := d.start(agent("printf wrong > value.txt", "printf right > value.txt"))
-			seen := 0
-			_, err := d.bench.Repair(t.Context(), patch.RepairRequest{RunID: r.ID, MaxAttempts: 2, MaxRuntime: time.Minute, Stepper: stepper(func(l run.Loop) error {
-				if l.State == state {
-					seen++
-					return errors.New("kill -9")
-				}
-				return nil
-			})})
-			if err == nil || seen != 1 {
-				t.Fatalf("the loop never came to %s: %v", state, err)
-			}
-			dir := d.o.Dir
-			if err := d.store.Close(); err != nil {
-				t.Fatal(err)
-			}
-			d.open(dir, nil)
-			l := d.repair(r.ID, func(q *patch.RepairRequest) { q.MaxAttempts, q.MaxRuntime = 7, time.Hour })
-			want(t, l, run.Repaired, "")
-			if len(l.Attempts) != 2 || len(l.Runs) != 2 || l.MaxAttempts != 2 {
-				t.Errorf("after the crash: %d attempts, runs %v, max %d", len(l.Attempts), l.Runs, l.MaxAttempts)
-			}
-		})
 	}
 }
 
