@@ -201,60 +201,54 @@ func TestRepairedAtTheSecondTry(t *testing.T) {
 	}
 }
 
+// ending is one way in which a loop ends.
+type ending struct {
+	first, again string
+	files        map[string]string
+	change       func(*patch.RepairRequest)
+	status, code string
+	also         string // in the words of the outcome
+}
+
+const broken = "printf wrong > value.txt"
+
+// check runs a loop and looks at its end. An ending without a second script must
+// launch nobody.
+func (c ending) check(t *testing.T) {
+	t.Helper()
+	t.Parallel()
+	files := map[string]string{}
+	for p, text := range value {
+		files[p] = text
+	}
+	for p, text := range c.files {
+		files[p] = text
+	}
+	d := newDesk(t, files, nil)
+	r := d.start(agent(c.first, c.again))
+	started := len(d.pids)
+	l := d.repair(r.ID, c.change)
+	want(t, l, c.status, c.code)
+	if says := patch.Says(l); !strings.Contains(says, c.also) {
+		t.Errorf("it says %q, want %q in it", says, c.also)
+	}
+	if c.again == "" && len(d.pids) != started {
+		t.Error("an agent was launched")
+	}
+	if b, _ := os.ReadFile(filepath.Join(d.root, "value.txt")); string(b) != "base" {
+		t.Errorf("the project's value.txt is %q", b)
+	}
+}
+
 func TestOutcomes(t *testing.T) {
-	broken := "printf wrong > value.txt"
-	for name, c := range map[string]struct {
-		first, again string
-		files        map[string]string
-		change       func(*patch.RepairRequest)
-		status, code string
-		also         string // in the words of the outcome
-	}{
-		"already proven":                    {first: "printf right > value.txt", status: run.Repaired, code: "already_proven"},
-		"D24 lockfile touched":              {first: broken, again: "printf right > value.txt; echo x > bun.lock", status: run.NeedsHuman, code: "boundary_after_repair", also: "bun.lock is protected"},
-		"D10 proven but crossing":           {first: "printf right > value.txt; echo x >> go.mod", status: run.NeedsHuman, code: "boundary_before_repair", also: "go.mod"},
-		"D09 crossing at the limit":         {first: broken + "; echo x >> go.mod", change: func(q *patch.RepairRequest) { q.MaxAttempts = 1 }, status: run.NeedsHuman, code: "boundary_before_repair"},
-		"D12 test deleted":                  {first: broken, again: "printf right > value.txt; rm value_test.go", status: run.NeedsHuman, code: "boundary_after_repair", also: "test file is deleted"},
-		"D12 test weakened":                 {first: broken, again: "printf right > value.txt; echo 'package x' > value_test.go", status: run.NeedsHuman, code: "boundary_after_repair", also: "TestA is gone"},
-		"D25 policy edited":                 {first: broken, again: "printf right > value.txt; echo '# x' >> vise-policy.toml", status: run.NeedsHuman, code: "boundary_after_repair", also: "protected (policy)"},
-		"D23 ignore file edited":            {first: broken, again: "printf right > value.txt; echo '*' > .gitignore", status: run.NeedsHuman, code: "boundary_after_repair", also: ".gitignore"},
-		"no driver":                         {first: broken, change: func(q *patch.RepairRequest) { q.NoAgent = true }, status: run.NeedsAgent, code: "no_driver", also: "attempt-1-packet.json"},
-		"D33 same patch":                    {first: broken, again: "true", change: func(q *patch.RepairRequest) { q.MaxAttempts = 9 }, status: run.GaveUp, code: "no_progress", also: "same patch"},
-		"D11 empty patch":                   {first: broken, again: "printf base > value.txt", change: func(q *patch.RepairRequest) { q.MaxAttempts = 9 }, status: run.GaveUp, code: "no_progress", also: "took everything back"},
-		"D33 same failure":                  {first: broken, again: "printf worse > value.txt", change: func(q *patch.RepairRequest) { q.MaxAttempts = 9 }, status: run.GaveUp, code: "no_progress", also: "same failure"},
-		"D08 one attempt":                   {first: broken, change: func(q *patch.RepairRequest) { q.MaxAttempts = 1 }, status: run.GaveUp, code: "attempts_exhausted"},
-		"D06 compiler missing":              {first: broken, files: map[string]string{"vise-policy.toml": strings.Replace(fast, `"sh", "check.sh"`, `"no-such-compiler-here"`, 1)}, status: run.NeedsHuman, code: "environment", also: "no-such-compiler-here"},
-		"no plan":                           {first: broken, files: map[string]string{"vise-policy.toml": strings.Replace(fast, "tests = ", "build = ", 1)}, status: run.NeedsHuman, code: "plan_untrusted"},
-		"needs scope":                       {first: broken, again: "echo 'VISE-NEEDS-SCOPE: go.mod must change'; printf more > other.txt", status: run.NeedsHuman, code: "needs_scope", also: "go.mod must change"},
-		"D14 program needs review":          {first: "printf right > value.txt", files: map[string]string{"vise-policy.toml": strings.Replace(fast, "default = \"allow\"\n[proof]", "default = \"review\"\n[proof]", 1)}, status: run.NeedsHuman, code: "boundary_before_repair", also: "program"},
-		"program denied":                    {first: "printf right > value.txt", files: map[string]string{"vise-policy.toml": strings.Replace(fast, "default = \"allow\"\n[proof]", "deny = [\"sh\"]\n[proof]", 1)}, status: run.NeedsHuman, code: "boundary_before_repair", also: "program"},
-		"D13 failed agent is not laundered": {first: "printf right > value.txt; exit 3", again: "true", status: run.GaveUp, code: "no_progress"},
+	for name, c := range map[string]ending{
+		"already proven": {first: "printf right > value.txt", status: run.Repaired, code: "already_proven"},
+		"no driver":      {first: broken, change: func(q *patch.RepairRequest) { q.NoAgent = true }, status: run.NeedsAgent, code: "no_driver", also: "attempt-1-packet.json"},
+		"no plan":        {first: broken, files: map[string]string{"vise-policy.toml": strings.Replace(fast, "tests = ", "build = ", 1)}, status: run.NeedsHuman, code: "plan_untrusted"},
+		"needs scope":    {first: broken, again: "echo 'VISE-NEEDS-SCOPE: go.mod must change'; printf more > other.txt", status: run.NeedsHuman, code: "needs_scope", also: "go.mod must change"},
+		"program denied": {first: "printf right > value.txt", files: map[string]string{"vise-policy.toml": strings.Replace(fast, "default = \"allow\"\n[proof]", "deny = [\"sh\"]\n[proof]", 1)}, status: run.NeedsHuman, code: "boundary_before_repair", also: "program"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			files := map[string]string{}
-			for p, text := range value {
-				files[p] = text
-			}
-			for p, text := range c.files {
-				files[p] = text
-			}
-			d := newDesk(t, files, nil)
-			r := d.start(agent(c.first, c.again))
-			started := len(d.pids)
-			l := d.repair(r.ID, c.change)
-			want(t, l, c.status, c.code)
-			if says := patch.Says(l); !strings.Contains(says, c.also) {
-				t.Errorf("it says %q, want %q in it", says, c.also)
-			}
-			if c.again == "" && len(d.pids) != started {
-				t.Error("an agent was launched")
-			}
-			// D34: the project itself is never touched.
-			if b, _ := os.ReadFile(filepath.Join(d.root, "value.txt")); string(b) != "base" {
-				t.Errorf("the project's value.txt is %q", b)
-			}
-		})
+		t.Run(name, c.check)
 	}
 }
 

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -30,6 +31,37 @@ func failedRun(t *testing.T) (run.Run, run.Loop) {
 }
 
 // The packet is what the shipped schema says, the same bytes every time, bounded,
+// A run without evidence about its later effects, null or missing, has a packet all the same.
+func TestD15MissingFutureIsNoCrash(t *testing.T) {
+	r, l := failedRun(t)
+	raw, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(){"null": func() { m["future_blast_radius"] = nil }, "missing": func() { delete(m, "future_blast_radius") }} {
+		change()
+		raw, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back run.Run
+		if err := json.Unmarshal(raw, &back); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		p, err := newPacket(back, l, "", guard.DefaultRedactor())
+		if err != nil || p.Risk.Future != 0 || p.RunID != r.ID {
+			t.Errorf("%s: %+v, %v", name, p.Risk, err)
+		}
+		if _, err := p.Encode(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // without secrets and control sequences (D28).
 func TestD28PacketHoldsWhatARepairNeeds(t *testing.T) {
 	r, l := failedRun(t)

@@ -39,10 +39,26 @@ func TestVectorsRedactArgv(t *testing.T) {
 	})
 }
 
-// D1, D2: the prompt takes the place of the old one, and the program decides
-// where that is, whatever stands around it.
-func TestD01D02PromptIsReplaced(t *testing.T) {
-	for _, c := range []struct{ in, out, adapter string }{
+// build checks command lines: words before, words after, the adapter.
+func build(t *testing.T, rows [][3]string) {
+	t.Helper()
+	for _, c := range rows {
+		got, err := drive.Build(drive.Request{Argv: strings.Split(c[0], "|"), Prompt: "P", Packet: []byte("{}")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := strings.Join(got.Argv, "|"); s != c[1] || got.Adapter != c[2] {
+			t.Errorf("%s\n gave %s (%s)\nwant %s (%s)", c[0], s, got.Adapter, c[1], c[2])
+		}
+		if (got.Stdin != nil) != (c[2] == "generic") {
+			t.Errorf("%s: stdin %q", c[0], got.Stdin)
+		}
+	}
+}
+
+// The prompt takes the place of the old one.
+func TestD01PromptTakesThePlaceOfTheOld(t *testing.T) {
+	build(t, [][3]string{
 		{"codex|exec|old", "codex|exec|P", "codex"},
 		{"codex|exec", "codex|exec|P", "codex"},
 		{"codex|exec|-", "codex|exec|P", "codex"},
@@ -50,45 +66,41 @@ func TestD01D02PromptIsReplaced(t *testing.T) {
 		{"codex|exec|old|-C|dir|--full-auto", "codex|exec|P|-C|dir|--full-auto", "codex"},
 		{"codex|e|old", "codex|e|P", "codex"},
 		{"codex|exec|resume|--last|old", "codex|exec|P", "codex"},
-		{"codex|login", "codex|login", "generic"},
-		{"env|A=1|codex|exec|old", "env|A=1|codex|exec|P", "codex"},
-		{"npx|-y|@openai/codex@latest|exec|old", "npx|-y|@openai/codex@latest|exec|P", "codex"},
-		{"timeout|-k|5|10m|/opt/bin/claude|-p|old", "timeout|-k|5|10m|/opt/bin/claude|-p|P", "claude"},
 		{"claude|-p|old|--output-format|json", "claude|-p|P|--output-format|json", "claude"},
-		{"claude|--output-format|json|-p|old", "claude|--output-format|json|-p|P", "claude"},
 		{"claude|-p=old", "claude|-p|P", "claude"},
 		{"claude|old", "claude|-p|P", "claude"},
 		{"claude|-p|--allowedTools|Edit|Bash", "claude|-p|P|--allowedTools|Edit|Bash", "claude"},
 		{"claude|-p|old|--resume|abc", "claude|-p|P", "claude"},
 		{"gemini|-p|old", "gemini|-p|P", "gemini"},
-		{"gemini|-m|flash|--prompt|old|-y", "gemini|-m|flash|--prompt|P|-y", "gemini"},
 		{"gemini|--prompt=old", "gemini|--prompt=P", "gemini"},
 		{"gemini|old", "gemini|-p|P", "gemini"},
 		{"opencode|run|--model|a/b|old|words", "opencode|run|--model|a/b|P", "opencode"},
-		{"goose|run|-i|task.txt", "goose|run|-t|P", "goose"},
-		{"goose|run|--text|old|--no-session", "goose|run|--text|P|--no-session", "goose"},
 		{"aider|--message|old|a.py|b.py", "aider|--message|P|a.py|b.py", "aider"},
 		{"aider|-m=old|--yes", "aider|-m=P|--yes", "aider"},
 		{"copilot|-p|old|--allow-all-tools", "copilot|-p|P|--allow-all-tools", "copilot"},
+	})
+	if _, err := drive.Build(drive.Request{}); err == nil {
+		t.Error("no command was built from nothing")
+	}
+}
+
+// The program decides where a prompt goes, whatever stands around it, and a program
+// that is not known gets none.
+func TestD02ProgramDecidesWhereThePromptGoes(t *testing.T) {
+	build(t, [][3]string{
+		{"codex|login", "codex|login", "generic"},
+		{"env|A=1|codex|exec|old", "env|A=1|codex|exec|P", "codex"},
+		{"npx|-y|@openai/codex@latest|exec|old", "npx|-y|@openai/codex@latest|exec|P", "codex"},
+		{"timeout|-k|5|10m|/opt/bin/claude|-p|old", "timeout|-k|5|10m|/opt/bin/claude|-p|P", "claude"},
+		{"claude|--output-format|json|-p|old", "claude|--output-format|json|-p|P", "claude"},
+		{"gemini|-m|flash|--prompt|old|-y", "gemini|-m|flash|--prompt|P|-y", "gemini"},
+		{"goose|run|-i|task.txt", "goose|run|-t|P", "goose"},
+		{"goose|run|--text|old|--no-session", "goose|run|--text|P|--no-session", "goose"},
 		{"docker|exec|box|agent", "docker|exec|box|agent", "generic"},
 		{"mkdir|-p|a/b", "mkdir|-p|a/b", "generic"},
 		{"sh|-c|codex exec old", "sh|-c|codex exec old", "generic"},
 		{"./fix.py", "./fix.py", "generic"},
-	} {
-		got, err := drive.Build(drive.Request{Argv: strings.Split(c.in, "|"), Prompt: "P", Packet: []byte("{}")})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s := strings.Join(got.Argv, "|"); s != c.out || got.Adapter != c.adapter {
-			t.Errorf("%s\n gave %s (%s)\nwant %s (%s)", c.in, s, got.Adapter, c.out, c.adapter)
-		}
-		if (got.Stdin != nil) != (c.adapter == "generic") {
-			t.Errorf("%s: stdin %q", c.in, got.Stdin)
-		}
-	}
-	if _, err := drive.Build(drive.Request{}); err == nil {
-		t.Error("no command was built from nothing")
-	}
+	})
 }
 
 func TestSessionIsResumed(t *testing.T) {
