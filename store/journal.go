@@ -100,6 +100,12 @@ func (tx *Tx) Events(after uint64, limit int, f EventFilter) ([]event.Event, err
 	}
 	err := func() error {
 		switch {
+		case f.SessionID != "" && len(f.Types) > 0:
+			seqs, err := tx.sessionSeqs(f.SessionID, f.Types, after)
+			if err != nil {
+				return err
+			}
+			return tx.loadEvents(seqs, take)
 		case f.SessionID != "":
 			prefix := key(kindEventSession, f.SessionID)
 			return walk(tx, events, scan{prefix: prefix, from: u64(slices.Clone(prefix), after+1)}, take)
@@ -129,6 +135,32 @@ func (tx *Tx) Events(after uint64, limit int, f EventFilter) ([]event.Event, err
 		return nil, fmt.Errorf("read journal after %d: %w", after, err)
 	}
 	return out, nil
+}
+
+// sessionSeqs are the sequences above after of a session's events of some types, oldest
+// first: those that both indexes name. No event is read, and the index of types only from
+// where the session begins, so that a session of many events is as quick to ask as a short
+// one.
+func (tx *Tx) sessionSeqs(session string, types []event.Type, after uint64) ([]uint64, error) {
+	prefix := key(kindEventSession, session)
+	var own []uint64
+	if err := tx.snap.scan(scan{prefix: prefix, from: u64(slices.Clone(prefix), after+1), keys: true}, func(k, _ []byte) (bool, error) {
+		if len(k) == len(prefix)+8 {
+			own = append(own, binary.BigEndian.Uint64(k[len(prefix):]))
+		}
+		return true, nil
+	}); err != nil || len(own) == 0 {
+		return nil, err
+	}
+	of, err := tx.typeSeqs(types, own[0]-1, 0, false)
+	if err != nil {
+		return nil, err
+	}
+	wanted := make(map[uint64]bool, len(of))
+	for _, seq := range of {
+		wanted[seq] = true
+	}
+	return slices.DeleteFunc(own, func(seq uint64) bool { return !wanted[seq] }), nil
 }
 
 // typeSeqs merges the type indexes, at most limit sequences of each (0 = all). A caller

@@ -24,8 +24,8 @@ type feedMsg struct {
 
 // feed reads the bus until the context ends and hands coalesced batches to send.
 // Span progress and deltas of the same thing are merged by the panes; the feed
-// keeps their order.
-func feed(ctx context.Context, bus *event.Bus, send func(tea.Msg)) {
+// keeps their order. every is feedEvery, or less where a test presses a day together.
+func feed(ctx context.Context, bus *event.Bus, every time.Duration, send func(tea.Msg)) {
 	sub := bus.Subscribe(feedSize)
 	defer sub.Close()
 	for {
@@ -34,7 +34,7 @@ func feed(ctx context.Context, bus *event.Bus, send func(tea.Msg)) {
 			return
 		}
 		send(feedMsg{b.Events, b.Lost > 0})
-		t := time.NewTimer(feedEvery)
+		t := time.NewTimer(every)
 		select {
 		case <-ctx.Done():
 			t.Stop()

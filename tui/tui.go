@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,8 +89,9 @@ type Config struct {
 	place  Place // where the workbench was left
 	placed bool
 	// options are added to the program's own by tests, made gets the app before it runs.
-	options []tea.ProgramOption
-	made    func(*App)
+	options   []tea.ProgramOption
+	feedEvery time.Duration // 0 = feedEvery
+	made      func(*App)
 }
 
 // ErrNoTerminal: the workbench was asked for where there is no terminal to draw on.
@@ -173,7 +175,7 @@ func Run(ctx context.Context, cfg Config) error {
 		}
 		work.Go(func() {
 			defer r.recover()
-			feed(pctx, cfg.Bus, r.send)
+			feed(pctx, cfg.Bus, cmp.Or(cfg.feedEvery, feedEvery), r.send)
 		})
 	}
 	work.Go(func() {
