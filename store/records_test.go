@@ -290,6 +290,15 @@ func TestJournal(t *testing.T) {
 			{"type", func() ([]event.Event, error) {
 				return tx.Events(20, 2, EventFilter{Types: []event.Type{event.Health, event.Notice}})
 			}, []uint64{21, 22}},
+			{"session and type", func() ([]event.Event, error) {
+				return tx.Events(4, 2, EventFilter{SessionID: "s1", Types: []event.Type{event.Notice}})
+			}, []uint64{10, 16}},
+			{"session and types", func() ([]event.Event, error) {
+				return tx.Events(24, 0, EventFilter{SessionID: "s0", Types: []event.Type{event.Notice, event.Health}})
+			}, []uint64{25, 27}},
+			{"a session of nothing", func() ([]event.Event, error) {
+				return tx.Events(0, 0, EventFilter{SessionID: "s", Types: []event.Type{event.Notice}})
+			}, nil},
 			{"type and rule", func() ([]event.Event, error) {
 				return tx.Events(0, 1, EventFilter{Types: []event.Type{event.Notice}, RuleID: "r4"})
 			}, []uint64{10}},

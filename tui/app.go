@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
 	"vise/engine/event"
@@ -209,6 +210,12 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 	case tea.ModeReportMsg:
 		if msg.Mode == ansi.ModeUnicodeCore && !msg.Value.IsNotRecognized() && !a.look.options.Graphemes {
 			a.look.options.Graphemes = true
+			return a.restyled()
+		}
+		return nil
+	case tea.ColorProfileMsg:
+		if few := msg.Profile == colorprofile.ANSI; few != a.look.sixteen {
+			a.look.sixteen = few
 			return a.restyled()
 		}
 		return nil

@@ -12,6 +12,9 @@ import (
 	"vise/tui/style"
 )
 
+// ownColours is the theme that is drawn in the terminal's own sixteen colours.
+const ownColours = "ansi"
+
 // look is which theme is drawn and how.
 type look struct {
 	themes  []*themes.Theme
@@ -19,6 +22,9 @@ type look struct {
 	options style.Options
 	// termDark is the terminal's background, once it has told.
 	known, termDark bool
+	// sixteen: the terminal has 16 colours. The nearest of them to a theme's own are hard
+	// to read on one another, so a theme that follows the terminal gives way to its colours.
+	sixteen bool
 	// light: until it has, the environment says that the background is light.
 	light bool
 	// waits: nothing is painted yet, so that a light terminal does not flash dark.
@@ -61,6 +67,9 @@ func (a *App) restyle() {
 // terminal. What is not there (any more) gives way to dark and light.
 func (l *look) pick(dark bool) *themes.Theme {
 	name, follows := followed(l.chosen)
+	if t := themes.Named(l.themes, ownColours); follows && l.sixteen && t != nil {
+		return t
+	}
 	if !follows {
 		if t := themes.Named(l.themes, name); t != nil {
 			return t
