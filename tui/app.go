@@ -281,6 +281,8 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.acted(msg)
 	case undone:
 		return a.settled(msg)
+	case aheadMsg:
+		return a.foreseen(msg)
 	case namesMsg:
 		return a.named(msg)
 	case logMsg:

@@ -239,12 +239,12 @@ func (a *App) run(id action.ID) tea.Cmd {
 	var err error
 	switch id {
 	case action.Replay:
-		a.follow = true
 		// Replaying a run of the agent means replaying what it was a replay of.
-		if err = a.conductor.Replay(a.replayed()); err == nil {
-			a.show(debugView, "")
-			a.pressed = time.Time{} // the key that starts it is not typing
+		session := a.replayed()
+		if a.cfg.Ahead != nil {
+			return a.foresee(session)
 		}
+		return a.startReplay(session)
 	case action.Validate:
 		a.follow = true
 		if err = a.conductor.Validate(""); err == nil {
@@ -286,6 +286,17 @@ func (a *App) run(id action.ID) tea.Cmd {
 	case a.ctx.NoAgent && (id == action.Validate || id == action.ValidateOne):
 		return a.say(style.Warn, noAgent)
 	}
+	return nil
+}
+
+// startReplay runs a session through the agent.
+func (a *App) startReplay(session string) tea.Cmd {
+	a.follow = true
+	if err := a.conductor.Replay(session); err != nil {
+		return a.say(style.Bad, err.Error())
+	}
+	a.show(debugView, "")
+	a.pressed = time.Time{} // the key that starts it is not typing
 	return nil
 }
 

@@ -37,6 +37,9 @@ type Config struct {
 	Stepper *Hold
 	// Replay runs a recorded session through the agent; nil: no agent is configured.
 	Replay func(ctx context.Context, session string) error
+	// Ahead says what the replay of a session asks of models, before it is started; nil:
+	// nothing that could cost anything.
+	Ahead func(ctx context.Context, session string) (Ahead, error)
 	// Patch does the work of the patch loop; PatchStepper holds its loops, with
 	// PatchBounds as their bounds.
 	Patch        *patch.Bench

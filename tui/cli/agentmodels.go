@@ -2,16 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"vise/engine/config"
 	"vise/engine/guard"
 	"vise/engine/model"
 	"vise/engine/model/cassette"
-	"vise/engine/score"
-	"vise/engine/trace"
 	"vise/replay"
 	"vise/replay/llmproxy"
 	"vise/store"
@@ -61,71 +57,4 @@ func recording(st *store.Store, session string) (*cassette.Tape, int, error) {
 		return nil, 0, fmt.Errorf("session %s holds no recorded model calls: set agent.provider and replay it once live, then name the session which that run made", session)
 	}
 	return cassette.NewTape(kept), len(kept), nil
-}
-
-// tellLive says before the first run which of the agent's model calls go out, and
-// what they cost when these sessions were run last.
-func (a *app) tellLive(h *harness, heads []trace.Session, f replayFlags) error {
-	if h.runner == nil || f.recorded {
-		return nil
-	}
-	if h.runner.Models == nil {
-		if f.offline {
-			return errors.New("replay --offline: agent.provider is not set, so no model call of the agent was recorded or can be answered")
-		}
-		return nil
-	}
-	if f.offline {
-		a.note("vise: the agent's model calls are answered from the recording; none goes out")
-		return nil
-	}
-	// Better before the first run than as an error of the agent's own.
-	if key := h.runner.Models.Upstream.Key; key != nil {
-		if _, err := key(); err != nil {
-			return fmt.Errorf("agent.provider %s: %w", h.cfg.Agent.Provider, err)
-		}
-	}
-	var calls, steps, unpriced int
-	var used trace.Usage
-	var cost float64
-	for _, head := range heads {
-		if err := eachTurn(h.store, head.ID, func(t trace.Turn, _ *score.Report) error {
-			for _, s := range t.Spans {
-				if s.Kind == trace.LLM {
-					steps++
-				}
-				if s.Kind != trace.LLM || s.Usage.IsZero() {
-					continue
-				}
-				calls++
-				used = used.Add(s.Usage)
-				price := h.runner.Models.Upstream.Price(s.Name)
-				switch {
-				case s.Usage.CostUSD != nil:
-					cost += *s.Usage.CostUSD
-				case price != nil:
-					cost += price.Cost(s.Usage)
-				default:
-					unpriced++
-				}
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	parts := []string{fmt.Sprintf("the agent's model calls go out to %s (%s)", h.cfg.Agent.Provider, h.runner.Models.Upstream.BaseURL)}
-	if calls > 0 {
-		price := fmt.Sprintf("$%.4f", cost*float64(f.repeat))
-		if unpriced > 0 {
-			price = "price unknown"
-		}
-		parts = append(parts, fmt.Sprintf("the recordings hold %s with %d tokens in and %d out a run: about %s for %s",
-			counted(calls, "such call"), used.Input, used.Output, price, counted(len(heads)*f.repeat, "run")))
-	}
-	if calls == 0 && steps > 0 {
-		parts = append(parts, fmt.Sprintf("the recordings hold %s and not what they cost: the price is known after the first run", counted(steps, "model step")))
-	}
-	a.note("vise: %s", strings.Join(parts, "; "))
-	return nil
 }

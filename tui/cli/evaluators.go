@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,11 +29,17 @@ func (a *app) newVerifier(cfg *config.Config) (*verifier.Verifier, error) {
 	}
 	o := verifier.Options{Command: config.Expand(cfg.Evaluate.Verifier, a.self), Dir: cfg.Root,
 		Env: driver.Environ(nil, nil, a.env), Timeout: cfg.Evaluate.VerifierTimeout}
-	if cfg.Agent.Sandbox != "off" {
-		o.Sandbox = &process.Sandbox{Required: cfg.Agent.Sandbox == "required", Hide: a.secretFiles(cfg), Home: a.getenv("HOME"),
-			Network: process.Network{Open: true}}
-	}
+	o.Sandbox = a.evaluatorBox(cfg)
 	return verifier.New(o)
+}
+
+// evaluatorBox holds a program that scores: it may ask the network, and change nothing.
+// nil when agent.sandbox is off.
+func (a *app) evaluatorBox(cfg *config.Config) *process.Sandbox {
+	if cfg.Agent.Sandbox == "off" {
+		return nil
+	}
+	return &process.Sandbox{Required: cfg.Agent.Sandbox == "required", Hide: a.secretFiles(cfg), Home: a.getenv("HOME"), Network: process.Network{Open: true}}
 }
 
 // platformPrefix begins the names of the platform's credentials.
@@ -49,7 +58,15 @@ func (a *app) newPlatform(cfg *config.Config) *pandaprobe.Platform {
 	e := cfg.Evaluate
 	env := driver.Environ([]string{"XDG_CONFIG_HOME"}, nil, a.env) // where its login may lie
 	env = append(env, slices.DeleteFunc(slices.Clone(a.env), func(kv string) bool { return !platformVariable(kv) })...)
-	return pandaprobe.New(pandaprobe.Options{Binary: e.CLIBinary, Dir: cfg.Root, Env: env, Timeout: e.CLITimeout, Poll: e.PollInterval,
+	box := a.evaluatorBox(cfg)
+	if box != nil { // it may renew its login
+		for _, dir := range []string{filepath.Join(a.getenv("HOME"), ".pandaprobe"), filepath.Join(cmp.Or(a.getenv("XDG_CONFIG_HOME"), filepath.Join(a.getenv("HOME"), ".config")), "pandaprobe")} {
+			if info, err := os.Stat(dir); err == nil && info.IsDir() {
+				box.Write = append(box.Write, dir)
+			}
+		}
+	}
+	return pandaprobe.New(pandaprobe.Options{Sandbox: box, Binary: e.CLIBinary, Dir: cfg.Root, Env: env, Timeout: e.CLITimeout, Poll: e.PollInterval,
 		PollMax: e.PollMaxAttempts, Retries: e.RetryAttempts, Backoff: e.RetryBackoff, List: e.TraceListLimit, Health: e.HealthCheck})
 }
 

@@ -22,6 +22,7 @@ type replayFlags struct {
 	noValidate   bool
 	failOnNotice bool
 	offline      bool
+	dryRun       bool
 	repeat       int
 	all          bool
 	taskSummary  string
@@ -39,6 +40,9 @@ func (a *app) replayCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !f.all {
 				return usagef("replay: name a session or use --all; vise sessions ls lists them")
+			}
+			if f.recorded && f.dryRun {
+				return usagef("replay: --recorded runs no agent and asks no model, so there is nothing to foresee; use one of them")
 			}
 			if f.recorded && f.offline {
 				return usagef("replay: --recorded runs no agent, so there is nothing for --offline to answer; use one of them")
@@ -66,6 +70,7 @@ func (a *app) replayCmd() *cobra.Command {
 	}
 	c.Flags().BoolVar(&f.recorded, "recorded", false, "score the recorded turns themselves, without an agent")
 	c.Flags().BoolVar(&f.offline, "offline", false, "answer the agent's model calls from the recording of the session")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what is recorded, what would go out and what it would cost, and run nothing")
 	c.Flags().BoolVar(&f.observeOnly, "observe-only", false, "score and journal, store no notice, repair nothing")
 	c.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not validate candidates at the end")
 	c.Flags().BoolVar(&f.failOnNotice, "fail-on-notice", false, "exit 3 when a notice was raised")
@@ -101,7 +106,7 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 	}); err != nil {
 		return err
 	}
-	if err := a.tellLive(h, heads, f); err != nil {
+	if err := a.tellForecast(h, heads, f); err != nil || f.dryRun {
 		return err
 	}
 	before, err := lastSeq(h.store)

@@ -99,6 +99,11 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 		s.PatchStepper = tui.NewPatchHold(h.Events(), h.store.Now)
 		s.PatchBounds = patch.RepairRequest{MaxAttempts: cfg.Patch.MaxAttempts, MaxRuntime: cfg.Patch.MaxRuntime}
 		if h.runner != nil {
+			if ahead, err := h.foresee(nil, replayFlags{repeat: 1}); err != nil {
+				return err
+			} else if ahead.Agent != nil || ahead.Spends { // nothing else can cost anything
+				s.Ahead = h.ahead
+			}
 			s.Replay = func(ctx context.Context, id string) error { return h.replayOne(ctx, id) }
 		}
 		return tui.Run(ctx, s)
@@ -166,6 +171,19 @@ func (a *app) screen(name string, cfg *config.Config) tui.Config {
 		s.ThemeDir = filepath.Join(filepath.Dir(user), "themes")
 	}
 	return s
+}
+
+// ahead says what the replay of a session is going to ask of models.
+func (h *harness) ahead(_ context.Context, id string) (tui.Ahead, error) {
+	var head trace.Session
+	if err := h.store.View(func(tx *store.Tx) (err error) {
+		head, err = findSession(tx, id)
+		return err
+	}); err != nil {
+		return tui.Ahead{}, err
+	}
+	f, err := h.foresee([]trace.Session{head}, replayFlags{repeat: 1})
+	return tui.Ahead{Lines: f.lines(), Spends: f.Spends}, err
 }
 
 // replayOne runs a session through the agent as its next run.

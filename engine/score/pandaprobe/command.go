@@ -121,7 +121,7 @@ func (p *Platform) call(ctx context.Context, args ...string) (any, error) {
 
 // run runs the command and returns its raw answer.
 func (p *Platform) run(ctx context.Context, args ...string) ([]byte, error) {
-	out, err := process.Filter(ctx, process.Spec{Name: "pandaprobe", Command: append([]string{p.options.Binary}, args...), Dir: p.options.Dir, Env: p.options.Env},
+	out, err := process.Filter(ctx, process.Spec{Name: "pandaprobe", Command: append([]string{p.options.Binary}, args...), Dir: p.options.Dir, Env: p.options.Env, Sandbox: p.options.Sandbox},
 		nil, process.Limits{Time: p.options.Timeout, Output: maxAnswer})
 	switch {
 	case err != nil:

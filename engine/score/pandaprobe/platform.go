@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"vise/engine/guard"
+	"vise/engine/process"
 	"vise/engine/score"
 )
 
@@ -38,7 +39,9 @@ type Options struct {
 	Binary string
 	Dir    string
 	// Env is the program's whole environment; its credentials PANDAPROBE_* are in it and nowhere else.
-	Env     []string
+	Env []string
+	// Sandbox holds the program; nil does not.
+	Sandbox *process.Sandbox
 	Timeout time.Duration // of one call
 	// Poll is the wait between two looks at a run, PollMax how often it is looked at.
 	Poll    time.Duration
