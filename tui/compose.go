@@ -24,6 +24,12 @@ type boxKey struct {
 // thumber is a pane with a list that is longer than the pane is high.
 type thumber interface{ Thumb() (at, length int) }
 
+// marker is a pane that shows in its scroll bar where a search has matches.
+type marker interface {
+	// Marks are rows of the pane's inside, in order.
+	Marks() []int
+}
+
 // boxed returns exactly h rows of w cells: the border with title, badge and scroll
 // bar around the pane's rows.
 func boxed(b *box, s *style.Style, p Pane, number, w, h int, focus bool) []string {
@@ -64,12 +70,19 @@ func boxed(b *box, s *style.Style, p Pane, number, w, h int, focus bool) []strin
 	top.Put(line, g.TopRight)
 	rows = append(rows, top.String())
 
+	marks := map[int]bool{}
+	if m, ok := p.(marker); ok {
+		for _, row := range m.Marks() {
+			marks[row] = true
+		}
+	}
 	left := s.PaintOn(line, style.Plain, g.V)
 	thumbAt, thumbLen := 0, 0
 	if t, ok := p.(thumber); ok {
 		thumbAt, thumbLen = t.Thumb()
 	}
 	thumb := s.PaintOn(style.BorderOn, style.Plain, g.Thumb)
+	hit := s.PaintOn(style.Accent, style.Plain, g.Hit)
 	inner := p.Rows()
 	for i := range h - 2 {
 		row, edge := s.Blank(w-2), left
@@ -78,6 +91,9 @@ func boxed(b *box, s *style.Style, p Pane, number, w, h int, focus bool) []strin
 		}
 		if thumbLen > 0 && i >= thumbAt && i < thumbAt+thumbLen {
 			edge = thumb
+		}
+		if marks[i] {
+			edge = hit
 		}
 		rows = append(rows, left+row+edge) // one allocation of the right size
 	}

@@ -171,5 +171,11 @@ func (a *App) restyled() tea.Cmd {
 		a.touch()
 		return nil
 	}
-	return a.apply(Change{Style: true})
+	cmd := a.apply(Change{Style: true})
+	if a.search != nil { // texts of another look are made anew
+		if p, ok := a.panes[a.search.pane].(Searcher); ok {
+			a.search.total = p.Search(a.ctx, a.search.input.Value())
+		}
+	}
+	return cmd
 }

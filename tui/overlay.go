@@ -68,7 +68,7 @@ func (a *App) splice(rows []string, o overlay) []string {
 		if y+i >= len(rows) {
 			break
 		}
-		rows[y+i] = a.lay(rows[y+i], c, x, w, a.w)
+		rows[y+i] = lay(s, rows[y+i], c, x, w, a.w)
 	}
 	if cx >= 0 {
 		a.cursorAt = tea.NewCursor(x+2+cx, y+1+cy)
@@ -78,8 +78,7 @@ func (a *App) splice(rows []string, o overlay) []string {
 
 // lay puts w styled cells over a styled row of total cells at x. A wide character that the
 // edge would cut becomes a space.
-func (a *App) lay(row, over string, x, w, total int) string {
-	s := a.ctx.Style
+func lay(s *style.Style, row, over string, x, w, total int) string {
 	// Not ansi.CutWc: in x/ansi 0.11.9 it cuts the wrong end.
 	head, tail := ansi.TruncateWc, ansi.TruncateLeftWc
 	if s.Options().Graphemes {

@@ -106,6 +106,9 @@ func (a *App) matched() string {
 	if far, ok := a.panes[a.search.pane].(farSearcher); ok {
 		return far.Found()
 	}
+	if p, ok := a.panes[a.search.pane].(counted); ok {
+		return matchCount(p.Matches())
+	}
 	return matchCount(a.search.total)
 }
 

@@ -194,7 +194,7 @@ func (a *App) highlight(box []string) []string {
 		}
 		if text := strings.Join(row[x0:max(x0, x1)], ""); text != "" {
 			w := s.Width(out[y+1])
-			out[y+1] = a.lay(out[y+1], s.PaintOn(style.Strong, style.Match, text), x0+1, s.Width(text), w)
+			out[y+1] = lay(s, out[y+1], s.PaintOn(style.Strong, style.Match, text), x0+1, s.Width(text), w)
 		}
 	}
 	return out

@@ -284,6 +284,9 @@ func (p *tracePane) detail() {
 	p.text.Set(detail(p.st(), s))
 	if p.shown != s.ID {
 		p.text.Home()
+		if p.find != "" {
+			p.text.Next(1)
+		}
 	}
 	p.shown = s.ID
 }

@@ -44,11 +44,16 @@ func (p *tracePane) Search(ctx *Context, q string) int {
 	if moved {
 		p.choose(ctx)
 	}
+	searchText(p.text, p.st(), q) // in the span that is shown, too
 	return n
 }
 
 // NextMatch implements Searcher.
 func (p *tracePane) NextMatch(ctx *Context, dir int) tea.Cmd {
+	if p.inside && p.text.Next(dir) {
+		p.bump()
+		return nil
+	}
 	p.seek(ctx, dir > 0, p.match)
 	return nil
 }

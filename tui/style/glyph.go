@@ -41,6 +41,7 @@ type Box struct {
 	BottomLeft, BottomRight    string
 	TeeLeft, TeeRight, TeeDown string
 	Thumb                      string // the scroll bar's handle on the right border
+	Hit                        string // a match of the search, there
 }
 
 // Unicode is the set for terminals with UTF-8. All of them are one cell wide in
@@ -51,7 +52,7 @@ var Unicode = Glyphs{
 	Active: "●", Trial: "○", Retired: "×", BarFull: "█", BarEmpty: " ", BarEnds: [2]string{"▕", "▏"},
 	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
 	Box: Box{H: "─", V: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
-		TeeLeft: "├", TeeRight: "┤", TeeDown: "┬", Thumb: "┃"},
+		TeeLeft: "├", TeeRight: "┤", TeeDown: "┬", Thumb: "┃", Hit: "◆"},
 	Tree: [3]string{"├ ", "└ ", "│ "},
 }
 
@@ -62,7 +63,7 @@ var ASCII = Glyphs{
 	Active: "*", Trial: "o", Retired: "x", BarFull: "#", BarEmpty: " ", BarEnds: [2]string{"[", "]"},
 	Sparks: []string{"_", ".", "-", "=", "+", "*", "#", "#"},
 	Box: Box{H: "-", V: "|", TopLeft: "+", TopRight: "+", BottomLeft: "+", BottomRight: "+",
-		TeeLeft: "+", TeeRight: "+", TeeDown: "+", Thumb: "#"},
+		TeeLeft: "+", TeeRight: "+", TeeDown: "+", Thumb: "#", Hit: "="},
 	Tree: [3]string{"|-", "`-", "| "},
 }
 
@@ -74,7 +75,7 @@ var Words = Glyphs{
 	BarFull: "", BarEmpty: "", BarEnds: [2]string{" ", " "},
 	Sparks: []string{"1", "2", "3", "4", "5", "6", "7", "8"},
 	Box: Box{H: " ", V: " ", TopLeft: " ", TopRight: " ", BottomLeft: " ", BottomRight: " ",
-		TeeLeft: " ", TeeRight: " ", TeeDown: " ", Thumb: " "},
+		TeeLeft: " ", TeeRight: " ", TeeDown: " ", Thumb: " ", Hit: " "},
 	Tree: [3]string{"  ", "  ", "  "},
 }
 

@@ -277,6 +277,30 @@ func (l *List[T]) Last() string {
 	return l.key(l.items[len(l.items)-1])
 }
 
+// Marks are the rows of a scroll bar of h rows at which there are items that match. As
+// in Thumb, unknown parts beyond the window count as one window each.
+func (l *List[T]) Marks(match func(T) bool) []int {
+	total, before := len(l.items), 0
+	if l.before {
+		before = len(l.items)
+	}
+	total += before
+	if l.after {
+		total += len(l.items)
+	}
+	var out []int
+	for i, v := range l.items {
+		row := i - l.top
+		if total > l.h {
+			row = (before + i) * l.h / total
+		}
+		if row >= 0 && row < l.h && (len(out) == 0 || out[len(out)-1] != row) && match(v) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
 // Thumb is where the handle of a scroll bar of h rows begins and how long it is;
 // its length is 0 when everything is visible. Unknown parts beyond the window
 // count as one window each.

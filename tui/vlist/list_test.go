@@ -1,6 +1,7 @@
 package vlist_test
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 
@@ -169,5 +170,30 @@ func TestSeekAndFind(t *testing.T) {
 	}
 	if n, moved := l.Find(has("z")); n != 0 || moved {
 		t.Errorf("nothing: %d, moved %v", n, moved)
+	}
+}
+
+// Marks stand where the matches are: on their rows while all is visible, else in proportion.
+func TestMarks(t *testing.T) {
+	l := vlist.New(strconv.Itoa)
+	l.SetHeight(10)
+	items := func(n int) (out []int) {
+		for i := range n {
+			out = append(out, i)
+		}
+		return out
+	}
+	fives := func(v int) bool { return v%10 == 5 }
+	l.Set(items(8), false, false)
+	if got := l.Marks(fives); !slices.Equal(got, []int{5}) {
+		t.Errorf("all visible: %v", got)
+	}
+	l.Set(items(100), false, false)
+	if got := l.Marks(fives); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
+		t.Errorf("a long list: %v", got)
+	}
+	l.Set(items(100), true, false)
+	if got := l.Marks(fives); !slices.Equal(got, []int{5, 6, 7, 8, 9}) {
+		t.Errorf("with as much before: %v", got)
 	}
 }

@@ -43,6 +43,8 @@ type Text struct {
 	wrapped map[int][]string
 	cached  []string
 	fresh   bool
+	content uint64 // changes with the lines
+	find    *search
 }
 
 // New returns an empty box at its end. width measures text in cells.
@@ -76,6 +78,7 @@ func (t *Text) SetSize(w, h int) {
 // line of the same number.
 func (t *Text) Set(lines []Line) {
 	t.lines, t.first, t.bytes = lines, 0, 0
+	t.content++
 	for _, l := range lines {
 		t.bytes += len(l.Text) + 64
 	}
@@ -96,6 +99,7 @@ func (t *Text) Append(lines ...Line) {
 		t.bytes += len(l.Text) + 64
 	}
 	t.lines = append(t.lines, lines...)
+	t.content++
 	t.trim()
 	t.changed()
 }
@@ -105,6 +109,7 @@ func (t *Text) Extend(text string) {
 	if len(t.lines) == 0 {
 		t.Append(Line{})
 	}
+	t.content++
 	last := &t.lines[len(t.lines)-1]
 	head, rest, more := strings.Cut(text, "\n")
 	last.Text += head
@@ -200,7 +205,7 @@ func (t *Text) Rows() []string {
 			if len(out) == t.h {
 				break
 			}
-			out = append(out, t.cell(t.lines[n-t.first], r))
+			out = append(out, t.marked(n, t.cell(t.lines[n-t.first], r)))
 		}
 		skip = 0
 	}
