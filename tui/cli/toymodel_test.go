@@ -12,39 +12,39 @@ import (
 // refund desk: it forgets an argument of issue_refund unless a system message names
 // it, repeats the failed call unchanged, and gives up. It writes its address into
 // the file that is its only argument.
-func toyModel() {
-	standIn(func(w http.ResponseWriter, r *http.Request) {
-		var q struct {
-			Messages []struct{ Role, Content string } `json:"messages"`
+func toyModel() { standIn(toyAnswers) }
+
+func toyAnswers(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Messages []struct{ Role, Content string } `json:"messages"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Messages) == 0 || r.Header.Get("Authorization") != "Bearer toy-key" {
+		http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
+		return
+	}
+	var asked string
+	var results []string
+	for _, m := range q.Messages {
+		switch m.Role {
+		case "user":
+			asked, results = m.Content, nil
+		case "tool":
+			results = append(results, m.Content)
 		}
-		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Messages) == 0 || r.Header.Get("Authorization") != "Bearer toy-key" {
-			http.Error(w, `{"error":{"message":"wrong key"}}`, http.StatusUnauthorized)
-			return
-		}
-		var asked string
-		var results []string
-		for _, m := range q.Messages {
-			switch m.Role {
-			case "user":
-				asked, results = m.Content, nil
-			case "tool":
-				results = append(results, m.Content)
-			}
-		}
-		text, call := toyTurn(q.Messages[0].Content, asked, results)
-		message := map[string]any{"role": "assistant", "content": text}
-		finish := "stop"
-		if call != "" {
-			finish = "tool_calls"
-			name, args, _ := strings.Cut(call, " ")
-			message["tool_calls"] = []any{map[string]any{"id": fmt.Sprintf("call_%d_%d", len(q.Messages), len(results)), "type": "function",
-				"function": map[string]any{"name": name, "arguments": args}}}
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{"id": "x", "object": "chat.completion", "model": "toy-1",
-			"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
-			"usage":   map[string]any{"prompt_tokens": 100 + 10*len(q.Messages), "completion_tokens": 20}})
-	})
+	}
+	text, call := toyTurn(q.Messages[0].Content, asked, results)
+	message := map[string]any{"role": "assistant", "content": text}
+	finish := "stop"
+	if call != "" {
+		finish = "tool_calls"
+		name, args, _ := strings.Cut(call, " ")
+		message["tool_calls"] = []any{map[string]any{"id": fmt.Sprintf("call_%d_%d", len(q.Messages), len(results)), "type": "function",
+			"function": map[string]any{"name": name, "arguments": args}}}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"id": "x", "object": "chat.completion", "model": "toy-1",
+		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
+		"usage":   map[string]any{"prompt_tokens": 100 + 10*len(q.Messages), "completion_tokens": 20}})
 }
 
 var toyOrder = regexp.MustCompile(`A-\d+`)
