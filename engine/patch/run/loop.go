@@ -161,13 +161,14 @@ type Loop struct {
 	Held bool `json:"held,omitempty"`
 }
 
-// UsedWords is what the agents of the repairs used, of what they may; "" when none ran.
+// UsedWords is what the agents of the repairs used, of what they may; "" when none
+// ran, and where nobody asked and no agent tells.
 func (l Loop) UsedWords() string {
 	switch {
-	case l.Used.Runs == 0:
+	case l.Used.Runs == 0 || l.Used.Unreported == l.Used.Runs && l.Cap == (Cap{}):
 		return ""
 	case l.Used.Unreported == l.Used.Runs:
-		return "tokens and cost unknown: the agent does not tell"
+		return "what they do not tell"
 	}
 	tokens := fmt.Sprintf("%d", l.Used.Input+l.Used.Output)
 	if l.Cap.Tokens > 0 {
