@@ -101,6 +101,18 @@ func (h *Harness) fork(ctx context.Context, s ForkSpec) (episode.Episode, error)
 		if then, err = rulesAsOf(tx, f.AsOf); err != nil {
 			return err
 		}
+		// What the runs that it goes on from wrote later, on however coarse a clock.
+		for e := from; ; {
+			if e.CandidateID != "" && e.CandidateID != branch.CandidateID {
+				then.Gone = append(then.Gone, e.CandidateID)
+			}
+			if e.Fork == nil {
+				break
+			}
+			if e, _, err = tx.Episode(e.Fork.Of); err != nil {
+				return err
+			}
+		}
 		if in, err = h.repairInput(tx, ep); err != nil {
 			return err
 		}
@@ -206,23 +218,6 @@ func branchOf(tx *store.Tx, e episode.Episode, attempt int, c repair.Change) (re
 		err = fmt.Errorf("attempt %d: %w", attempt, err)
 	}
 	return b, err
-}
-
-// ForkPoint is what a fork of an episode would keep, without starting it: for who wants
-// to see the messages, or whether a change is possible.
-func ForkPoint(tx *store.Tx, id string, attempt int, c repair.Change) (repair.Branch, error) {
-	e, err := forkable(tx, id)
-	if err != nil {
-		return repair.Branch{}, fmt.Errorf("fork episode %s: %w", id, err)
-	}
-	if attempt == 0 {
-		attempt = e.Attempts
-	}
-	b, err := branchOf(tx, e, attempt, c)
-	if err != nil {
-		return b, fmt.Errorf("fork episode %s: %w", id, err)
-	}
-	return b, nil
 }
 
 // keptCandidate is the rule that the kept turns added, as the fork's own.

@@ -292,7 +292,9 @@ func TestAcceptAFork(t *testing.T) {
 	}
 	p.view(func(tx *store.Tx) error {
 		why, _, err := engine.Why(tx, r.ID)
-		if !slices.ContainsFunc(why, func(o engine.Origin) bool { return o.Kind == "episode" && strings.Contains(o.Text, "a fork of "+parent.ID) }) {
+		if !slices.ContainsFunc(why, func(o engine.Origin) bool {
+			return o.Kind == "episode" && strings.Contains(o.Text, "a fork of "+parent.ID)
+		}) {
 			t.Errorf("why: %+v", why)
 		}
 		return err

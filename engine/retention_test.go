@@ -42,7 +42,7 @@ func TestRetention(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.begin("repaired", trace.Live)
-	p.end(bad("repaired", 0)) // makes a case, which needs it
+	p.end(bad("repaired", 0))                                                             // makes a case, which needs it
 	p.fork(engine.ForkSpec{Episode: p.onlyEpisode().ID, Change: repair.Change{Turn: -1}}) // goes with its parent's transcript
 	if err := p.EndSession(t.Context(), trace.Session{ID: "repaired", Origin: trace.Live, Source: "acp", Started: p.now},
 		event.Event{Type: event.AgentExited, SessionID: "repaired"}); err != nil {

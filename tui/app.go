@@ -78,7 +78,9 @@ type App struct {
 	status    *tea.ProgramStatus
 	noStatus  bool // the terminal's console would print it, or it is switched off
 	lastAct   action.ID
-	title     string // of the terminal's window
+	// discarding is the fork that the next press of its key removes.
+	discarding string
+	title      string // of the terminal's window
 }
 
 // toast is a line over the footer for a few seconds.
@@ -279,6 +281,10 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.open(newBesideCard(msg))
 	case acted:
 		return a.acted(msg)
+	case forkEnded:
+		return a.forked(msg)
+	case forkGone:
+		return a.forkRemoved(msg)
 	case undone:
 		return a.settled(msg)
 	case aheadMsg:

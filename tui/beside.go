@@ -21,14 +21,16 @@ type besideMsg struct {
 }
 
 // beside asks for two runs side by side: in Repair the episode in scope and the one
-// before it, elsewhere the session in scope and the run that it is compared with or is a
+// before it, or that it is a fork of, elsewhere the session in scope and the run that it is compared with or is a
 // replay of. other names another one.
 func (a *App) beside(other string) tea.Cmd {
 	m := besideMsg{kind: "session", a: other, b: a.ctx.Scope.Session}
 	read := engine.SessionsBeside
 	if p, ok := a.panes[PaneRepair].(*repairPane); ok && a.view == repairView && p.data.found {
 		m.kind, m.b, read = "episode", p.data.episode.ID, engine.EpisodesBeside
-		if m.a == "" {
+		if m.a == "" && p.data.episode.Fork != nil {
+			m.a = p.data.episode.Fork.Of
+		} else if m.a == "" {
 			m.a = p.data.older
 		}
 	} else if m.a == "" {
@@ -37,7 +39,12 @@ func (a *App) beside(other string) tea.Cmd {
 	if m.a == "" || m.b == "" || m.a == m.b {
 		return a.say(style.Dim, "there is no other "+m.kind+" to compare with here; :diff ID names one")
 	}
-	st := a.ctx.Store
+	return a.besides(m.kind, m.a, m.b, read)
+}
+
+// besides reads two runs for the card that shows them side by side.
+func (a *App) besides(kind, one, other string, read func(*store.Tx, string, string) ([]evidence.Beside, error)) tea.Cmd {
+	m, st := besideMsg{kind: kind, a: one, b: other}, a.ctx.Store
 	return func() tea.Msg {
 		if err := st.View(func(tx *store.Tx) (err error) {
 			m.rows, err = read(tx, m.a, m.b)

@@ -103,6 +103,17 @@ func (c *Conductor) Repair(episode string) error {
 	})
 }
 
+// Fork lets a repair go on under other conditions, and tells how it ended.
+func (c *Conductor) Fork(s engine.ForkSpec) error {
+	return c.start(Activity{Kind: Repairing, Episode: s.Episode, Fork: true}, func(ctx context.Context) error {
+		ep, err := c.harness.Fork(ctx, s)
+		if err == nil && context.Cause(ctx) == nil {
+			c.send(forkEnded{ep})
+		}
+		return err
+	})
+}
+
 // Mend runs the patch loop of a run, held at its first state.
 func (c *Conductor) Mend(q patch.RepairRequest) error {
 	if c.patch == nil {
@@ -146,7 +157,7 @@ func (c *Conductor) start(a Activity, run func(context.Context) error) error {
 		c.running, c.cancel = Activity{}, nil
 		c.mu.Unlock()
 		c.send(activityMsg{ended: a, err: err})
-		if c.auto && err == nil && context.Cause(ctx) == nil && (a.Kind == Replaying || a.Kind == Repairing) {
+		if c.auto && err == nil && context.Cause(ctx) == nil && (a.Kind == Replaying || a.Kind == Repairing && !a.Fork) {
 			// Who has started something else in between goes first; it comes back here.
 			_ = c.Validate("")
 		}

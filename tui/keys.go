@@ -74,7 +74,9 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 	if why := a.disabled(id); why != "" {
 		return a.say(style.Dim, why)
 	}
-	a.lastAct = id
+	if a.lastAct = id; id != action.Discard {
+		a.discarding = ""
+	}
 	a.cfg.Log.Debug("act", "id", id, "arg", arg)
 	switch id {
 	case action.Suspend:
@@ -138,6 +140,12 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.sessionAct(id, "")
 	case action.Diff:
 		return a.beside(arg)
+	case action.Fork:
+		return a.fork(arg)
+	case action.Accept:
+		return a.accept()
+	case action.Discard:
+		return a.discard()
 	case action.Edit:
 		return a.editRule(arg)
 	case action.Breakpoint:
@@ -345,6 +353,8 @@ func (a *App) startRepair() tea.Cmd {
 		switch {
 		case err != nil:
 			return sayMsg{err.Error(), style.Bad}
+		case ok && e.Fork != nil:
+			return sayMsg{"a fork is run once; w in 5 Repair forks it again", style.Dim}
 		case !ok || e.Status.Success():
 			return sayMsg{"episode " + id + " has ended: nothing is held; [ and ] go through its steps", style.Dim}
 		}

@@ -120,7 +120,7 @@ func (c *Context) Repairs(e episode.Episode) bool {
 	case c.Held != nil && c.Held.EpisodeID == e.ID:
 		return true
 	case c.Running.Kind == Repairing:
-		return c.Running.Episode == e.ID
+		return c.Running.Episode == e.ID || c.Running.Fork && e.Fork != nil && e.Fork.Of == c.Running.Episode
 	}
 	return c.Running.Kind != Idle
 }
@@ -201,6 +201,7 @@ type Activity struct {
 	Session string // the session that is replayed
 	Rule    string // the rule that is validated; "" = until idle
 	Episode string // the episode that is repaired
+	Fork    bool   // not the episode itself but a fork of it is run
 	Run     string // the run of a coding agent whose loop goes on
 	Since   time.Time
 	// Stopping: it was cancelled and is ending.

@@ -57,6 +57,9 @@ func newRepair() *repairPane {
 
 // bounds are the limits of a repair; zero when there is no engine to ask.
 func (p *repairPane) bounds() (turns int, timeout time.Duration) {
+	if f := p.data.episode.Fork; f != nil {
+		return f.MaxTurns, f.Timeout
+	}
 	if p.ctx.Harness == nil {
 		return 0, 0
 	}
@@ -66,6 +69,9 @@ func (p *repairPane) bounds() (turns int, timeout time.Duration) {
 
 // model is the repair agent's model as configured.
 func (p *repairPane) model() string {
+	if f := p.data.episode.Fork; f != nil {
+		return f.Model
+	}
 	if p.ctx.Harness == nil {
 		return ""
 	}

@@ -118,7 +118,7 @@ func (p *repairPane) clock() (time.Duration, bool) {
 	if e.Status != episode.Running || !p.here {
 		var d time.Duration
 		for _, s := range steps {
-			if s.Attempt == e.Attempts {
+			if s.Attempt == e.Attempts && !s.Kept {
 				d += s.Ended.Sub(s.Started)
 			}
 		}
@@ -129,7 +129,7 @@ func (p *repairPane) clock() (time.Duration, bool) {
 	}
 	start := time.Time{}
 	for _, s := range steps {
-		if s.Attempt == e.Attempts {
+		if s.Attempt == e.Attempts && !s.Kept {
 			start = s.Started
 			break
 		}

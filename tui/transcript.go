@@ -80,7 +80,11 @@ func (p *repairPane) state() string {
 		return ""
 	}
 	e, dot := p.data.episode, " "+p.st().Glyphs.Dot+" "
-	out := tag(e.ID) + dot + p.sessionName() + " turn " + turnName(e.TurnIndex)
+	out := tag(e.ID)
+	if e.Fork != nil {
+		out += " fork of " + tag(e.Fork.Of) + ":" + itoa(e.Fork.Turn)
+	}
+	out += dot + p.sessionName() + " turn " + turnName(e.TurnIndex)
 	if len(p.data.notice.Signatures) > 0 {
 		out += dot + p.data.notice.Signatures[0]
 		if n := len(p.data.notice.Signatures) - 1; n > 0 {
@@ -129,6 +133,9 @@ func (p *repairPane) stepRows(s episode.Step) []string {
 		rows = append(rows, p.said("says", s.Text, s.Turn, limit)...)
 	}
 	took := fmt.Sprintf("%d ms", s.Ended.Sub(s.Started).Milliseconds())
+	if s.Kept {
+		took = "kept"
+	}
 	for i, c := range s.Calls {
 		rows = append(rows, p.callRow(s, i, took, selected && i == 0))
 		took = ""
@@ -326,7 +333,11 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	}
 	row := p.line().Put(role, "   = "+words)
 	if len(r.CandidateRuleIDs) > 0 {
-		row.Put(style.Text, "  rule "+tag(r.CandidateRuleIDs[0])+" in "+r.SelectedScope).Put(style.Dim, "  v lets evidence decide")
+		next := "  v lets evidence decide"
+		if e.Fork != nil && e.Fork.AcceptedAt == "" {
+			next = "  not accepted: a makes it a candidate"
+		}
+		row.Put(style.Text, "  rule "+tag(r.CandidateRuleIDs[0])+" in "+r.SelectedScope).Put(style.Dim, next)
 	}
 	rows := []string{row.Put(style.Dim, fmt.Sprintf("  %s, %s, %d tokens in, %d out", count(r.Turns, "model turn"), count(r.ToolCalls, "call"), r.Usage.Input, r.Usage.Output)).String()}
 	for _, why := range []string{r.SuppressionReason, r.Error} {
@@ -335,6 +346,8 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 		}
 	}
 	switch {
+	case e.Fork != nil:
+		rows = append(rows, p.wrapped(style.Dim, "a what-if: nothing is acknowledged; d puts it beside "+tag(e.Fork.Of), 5, 0, 2)...)
 	case r.Status.Success() || e.Status == episode.Dead:
 	case e.NotBefore.IsZero():
 		rows = append(rows, p.wrapped(style.Dim, "s starts it again", 5, 0, 1)...)

@@ -49,6 +49,7 @@ const (
 	actBreaks  actKind = "breaks"  // List are the breakpoints
 	actRule    actKind = "rule"    // moved by a person
 	actEdit    actKind = "edit"    // a person's wording, a rule of its own
+	actAccept  actKind = "accept"  // the rule of a fork
 	actRename  actKind = "rename"  //
 	actPin     actKind = "pin"     //
 	actRemove  actKind = "remove"  //
@@ -178,7 +179,7 @@ func (x act) words(ctx *Context, v actValue) string {
 		return "@" + x.Target + " is " + v.Text
 	case actBreaks:
 		return breakWords(v.List)
-	case actRule, actEdit:
+	case actRule, actEdit, actAccept:
 		return "rule " + tag(x.Target) + " is " + v.Text
 	case actRename:
 		if v.Text == "" {
@@ -245,12 +246,13 @@ func (a *App) putStored(x act, redo bool) tea.Cmd {
 			}
 			return v, h.RestoreRule(end, x.Target)
 		}
-	case actEdit:
+	case actEdit, actAccept:
+		why := map[actKind]string{actEdit: "the wording was taken back", actAccept: "the fork's rule was taken back"}[x.Kind]
 		do = func() (actValue, error) {
 			if redo {
 				return v, h.TakeBackMove(end, x.Target)
 			}
-			return v, h.RetireRule(end, x.Target, "the wording was taken back")
+			return v, h.RetireRule(end, x.Target, why)
 		}
 	case actRename:
 		do = func() (actValue, error) { _, err := h.RenameSession(end, x.Target, v.Text); return v, err }

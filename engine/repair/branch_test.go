@@ -13,7 +13,9 @@ import (
 // with calls of which the last was not executed.
 func stored() []episode.Step {
 	at := func(n int) time.Time { return time.Date(2026, 1, 1, 0, 0, n, 0, time.UTC) }
-	msg := func(role, text, id string) episode.Message { return episode.Message{Role: role, Content: text, ToolCallID: id} }
+	msg := func(role, text, id string) episode.Message {
+		return episode.Message{Role: role, Content: text, ToolCallID: id}
+	}
 	call := func(id, name, result string) episode.Call {
 		return episode.Call{ID: id, Name: name, Arguments: `{"x":1}`, OK: result != "", Ran: result != "", Result: json.RawMessage(result)}
 	}
@@ -49,7 +51,9 @@ func TestBranch(t *testing.T) {
 		good func(Branch) bool
 	}{
 		{"before the decision", Change{Turn: -1}, "", func(b Branch) bool { return b.Turn == 3 && len(b.Lines) == 8 && b.told == 6 && b.At.Second() == 6 }},
-		{"before the first question", Change{}, "", func(b Branch) bool { return len(b.Lines) == 2 && b.told == 0 && len(b.Steps) == 0 && b.At.Second() == 0 }},
+		{"before the first question", Change{}, "", func(b Branch) bool {
+			return len(b.Lines) == 2 && b.told == 0 && len(b.Steps) == 0 && b.At.Second() == 0
+		}},
 		{"behind a cut stream", Change{Turn: 1}, "", func(b Branch) bool { return len(b.Lines) == 2 && b.told == 2 && len(b.Steps) == 1 }},
 		{"a call that was not executed", Change{Turn: 4}, "", func(b Branch) bool { return b.told == 9 && last(b).Role == "assistant" }},
 		{"the last message", Change{Turn: 2, Text: text("nothing is wrong")}, "", func(b Branch) bool {

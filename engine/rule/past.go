@@ -10,6 +10,8 @@ type Past struct {
 	// Until is the time, as CreatedAt is written: rules that were created later do not
 	// exist. "" hides none.
 	Until string
+	// Gone are rules that do not exist although they are no younger.
+	Gone []string
 	// Was are rules that have changed since, as they were, by id.
 	Was map[string]Rule
 	// Own are rules that exist in this view only. They hide stored ones of their id.
@@ -29,7 +31,7 @@ func (v past) was(r Rule) (Rule, bool) {
 	if slices.ContainsFunc(v.Own, func(o Rule) bool { return o.ID == r.ID }) {
 		return Rule{}, false
 	}
-	if v.Until != "" && r.CreatedAt > v.Until {
+	if v.Until != "" && r.CreatedAt > v.Until || slices.Contains(v.Gone, r.ID) {
 		return Rule{}, false
 	}
 	if old, changed := v.Was[r.ID]; changed {

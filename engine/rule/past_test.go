@@ -16,9 +16,10 @@ func TestPast(t *testing.T) {
 		at("b", "2", "look at the kettle", Retired), // was active
 		at("c", "3", "look at the hammock", Active), // was a candidate
 		at("d", "9", "look at the compass", Active), // later
+		at("f", "5", "look at the lantern too", Active), // at that very time, and to be left out
 		at("e", "4", "look at the whistle", Candidate),
 	}, nil)
-	v := Past{Until: "5", Was: map[string]Rule{
+	v := Past{Until: "5", Gone: []string{"f"}, Was: map[string]Rule{
 		"b": at("b", "2", "look at the kettle", Active), "c": at("c", "3", "look at the hammock", Candidate)},
 		Own: []Rule{at("e", "6", "look at the blanket", Candidate)}}.View(set)
 	ids := func(list []Rule, err error) []string {

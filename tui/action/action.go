@@ -63,6 +63,11 @@ const (
 	Breakpoint  ID = "run.breakpoint"
 	// Diff puts two runs, or two repairs, side by side.
 	Diff ID = "time.diff"
+	// Fork lets the repair go on from the turn under the cursor under other conditions,
+	// Accept makes the rule of a fork a candidate, Discard removes a fork.
+	Fork    ID = "episode.fork"
+	Accept  ID = "episode.accept"
+	Discard ID = "episode.discard"
 
 	Search ID = "find.search"
 	Filter ID = "find.filter"

@@ -41,6 +41,9 @@ var defaults = []Action{
 	{ID: Rename, Title: "call this session by a name of yours", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"e"}, Arg: "name"},
 	{ID: Pin, Title: "pin this session to the top, or unpin it", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"*"}},
 	{ID: Remove, Title: "remove this session; u brings it back", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"X"}},
+	{ID: Fork, Title: "what if: fork this repair from here under other conditions", Short: "fork", Group: "repair", Scope: Pane, Panes: []string{"repair"}, Keys: []string{"w"}, Arg: "changes", Rank: 7},
+	{ID: Accept, Title: "accept this fork's rule as a candidate", Short: "accept", Group: "repair", Scope: Pane, Panes: []string{"repair"}, Keys: []string{"a"}, Rank: 6},
+	{ID: Discard, Title: "remove this fork for good", Group: "repair", Scope: Pane, Panes: []string{"repair"}, Keys: []string{"X"}},
 
 	{ID: PatchRepair, Title: "repair this run: another try for its agent", Short: "repair", Group: "patch", Scope: Pane, Panes: []string{"attempts"}, Keys: []string{"r"}, Rank: 6},
 	{ID: PatchApply, Title: "apply this patch to the project", Short: "apply", Group: "patch", Scope: Pane, Panes: []string{"attempts"}, Keys: []string{"a"}, Rank: 7},
