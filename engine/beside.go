@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"vise/engine/episode"
 	"vise/engine/evidence"
@@ -43,18 +44,32 @@ func EpisodesBeside(tx *store.Tx, a, b string) ([]evidence.Beside, error) {
 			return nil, fmt.Errorf("compare episodes: %w", err)
 		}
 		steps = slices.DeleteFunc(steps, func(s episode.Step) bool { return s.Attempt != e.Attempts })
+		own := e.CandidateID
+		if e.Fork != nil && e.Fork.Candidate != nil {
+			own = e.Fork.Candidate.ID
+		}
 		for _, s := range steps[:min(len(steps), besideTurns)] {
-			runs[i] = append(runs[i], stepTurn(s))
+			runs[i] = append(runs[i], stepTurn(s, own))
 		}
 	}
 	return evidence.Align(runs[0], runs[1], nil), nil
 }
 
+// ownRule stands for the id of the rule that a repair wrote: that two wrote rules of
+// different ids is no difference in what they did.
+const ownRule = "its own rule"
+
 // stepTurn is a model turn of a repair as a turn of an agent.
-func stepTurn(s episode.Step) trace.Turn {
+func stepTurn(s episode.Step, own string) trace.Turn {
 	t := trace.Turn{Index: s.Turn}
+	masked := func(text string) string {
+		if own == "" {
+			return text
+		}
+		return strings.ReplaceAll(text, own, ownRule)
+	}
 	for _, c := range s.Calls {
-		x := trace.Span{Kind: trace.TOOL, Name: c.Name, Input: c.Arguments, Output: string(c.Result)}
+		x := trace.Span{Kind: trace.TOOL, Name: c.Name, Input: masked(c.Arguments), Output: masked(string(c.Result))}
 		if !c.OK {
 			x.Error = "refused or never executed"
 		}

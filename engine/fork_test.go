@@ -14,6 +14,7 @@ import (
 	"vise/engine/config"
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/evidence"
 	"vise/engine/model"
 	"vise/engine/model/faults"
 	"vise/engine/repair"
@@ -362,4 +363,23 @@ func TestForksOfForks(t *testing.T) {
 	if p.count(event.ForkRemoved) != 2 || len(p.steps(parent.ID)) == 0 {
 		t.Error("removal went wrong")
 	}
+}
+
+// TestAForkBesideItsParent: what both did is no difference, also where the ids of what
+// they wrote are not the same.
+func TestAForkBesideItsParent(t *testing.T) {
+	p, _, _, parent := repairedProject(t)
+	same := p.fork(engine.ForkSpec{Episode: parent.ID, Change: repair.Change{Turn: -1}})
+	other := p.fork(engine.ForkSpec{Episode: parent.ID, Deny: []string{"rule_add"}, Change: repair.Change{Turn: 2}})
+	p.view(func(tx *store.Tx) error {
+		rows, err := engine.EpisodesBeside(tx, parent.ID, same.ID)
+		if i := evidence.FirstDifference(rows); i >= 0 || len(rows) == 0 {
+			t.Errorf("the same run differs: %+v", rows)
+		}
+		more, err2 := engine.EpisodesBeside(tx, parent.ID, other.ID)
+		if i := evidence.FirstDifference(more); i < 0 || more[i].Turn != 4 {
+			t.Errorf("first difference at %d of %+v", i, more)
+		}
+		return errors.Join(err, err2)
+	})
 }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -154,19 +155,20 @@ func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
 			role = style.Text
 			row.Cell(style.Bad, s.Glyphs.Fail+" "+r.What, 15)
 		}
-		row.Cell(role, guard.Line(sideText(r.A, s), 400), col-1).Space(1).Put(role, guard.Line(sideText(r.B, s), 400))
+		one, other := fromDifference(guard.Line(sideText(r.A, s), maxSide), guard.Line(sideText(r.B, s), maxSide), col-1)
+		row.Cell(role, one, col-1).Space(1).Put(role, other)
 		rows = append(rows, row.String())
 	}
 	if len(c.rows) == 0 {
 		rows = append(rows, s.Row(w, style.Panel).Put(style.Dim, "neither of them has a turn").String())
 	}
 	rows = append(rows, s.Row(w, style.Panel).String())
+	var both [2]string
+	if c.at < len(c.rows) {
+		both[0], both[1] = fromDifference(guard.Line(sideText(c.rows[c.at].A, s), maxSide), guard.Line(sideText(c.rows[c.at].B, s), maxSide), full*(w-2))
+	}
 	for i, name := range []string{"A ", "B "} {
-		text := ""
-		if c.at < len(c.rows) {
-			text = []string{c.rows[c.at].A, c.rows[c.at].B}[i]
-		}
-		told := vtext.Wrap(s.Clean(guard.Line(sideText(text, s), 400)), max(1, w-2), 0, s.Width)
+		told := vtext.Wrap(s.Clean(both[i]), max(1, w-2), 0, s.Width)
 		for j := range full {
 			row := s.Row(w, style.Panel).Put(style.Heading, name)
 			if j < len(told) {
@@ -184,10 +186,37 @@ func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
 	return fmt.Sprintf("two %ss, %s", c.kind, count(different, "difference")), rows, -1, -1
 }
 
-// sideText is what one of the two did; a dash where it did nothing.
+// maxSide bounds what is looked at of one side, in code points.
+const maxSide = 8000
+
+// fromDifference cuts out of two texts what they have in common after their first word,
+// when the first difference would not be seen in so many cells otherwise.
+func fromDifference(a, b string, room int) (string, string) {
+	const before = 12 // code points that stay before the difference
+	x, y := []rune(a), []rune(b)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	if a == b || n < room*2/3 {
+		return a, b
+	}
+	word := 0
+	for word < n && x[word] != ' ' {
+		word++
+	}
+	if cut := n - before; word < cut && word < room*2/3 {
+		head := string(x[:word]) + " …"
+		return head + string(x[cut:]), head + string(y[cut:])
+	}
+	return a, b
+}
+
+// sideText is what one of the two did; a dash where it did nothing. The repair agent's
+// tools are called as in its pane, without what all their names begin with.
 func sideText(text string, s *style.Style) string {
 	if text == "" {
 		return s.Glyphs.Neutral
 	}
-	return text
+	return strings.TrimPrefix(text, "harness_")
 }

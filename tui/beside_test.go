@@ -38,3 +38,22 @@ func TestBeside(t *testing.T) {
 		}
 	}
 }
+
+// What two texts have in common gives way to where they differ.
+func TestFromDifference(t *testing.T) {
+	same := `harness_notice_ack {"note":"written by the repairer","rule":"`
+	for _, x := range []struct {
+		a, b string
+		room int
+		want [2]string
+	}{
+		{same + `1"}`, same + `2"}`, 36, [2]string{`harness_notice_ack …er","rule":"1"}`, `harness_notice_ack …er","rule":"2"}`}},
+		{same + `1"}`, same + `2"}`, 200, [2]string{same + `1"}`, same + `2"}`}},
+		{"look up", "look down", 5, [2]string{"look up", "look down"}},
+		{same, same, 10, [2]string{same, same}},
+	} {
+		if a, b := fromDifference(x.a, x.b, x.room); a != x.want[0] || b != x.want[1] {
+			t.Errorf("%q\n%q", a, b)
+		}
+	}
+}

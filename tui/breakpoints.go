@@ -172,8 +172,8 @@ func (c *breakCard) Card(a *App, w, h int) (string, []string, int, int) {
 	} else {
 		for _, l := range []string{
 			"tool:rule_add  arg:reason_code  arg:scope=refunds  verdict:unactionable",
-			"metric:tool_correctness<0.5  cost>0.01  tokens>4000  turn>3    all terms must hold",
-			"a repair that goes on (c, or repair.hold = false) is held where one holds",
+			"metric:tool_correctness<0.5  cost>0.01  tokens>4000  turn>3",
+			"all terms must hold; a repair that goes on (c) is held where they do",
 		} {
 			rows = append(rows, s.Row(w, style.Panel).Put(style.Dim, l).String())
 		}

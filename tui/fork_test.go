@@ -50,7 +50,7 @@ func TestForkInThePane(t *testing.T) {
 	b.screenHas("this is no fork: w makes one")
 	b.press("w")
 	// At the end nothing can go on: the card proposes the turn before the decision.
-	b.screenHas("fork "+tag(parent), "▸ turn      3", "a what-if: no notice is closed and no rule added", "the last that is kept is message 9, system")
+	b.screenHas("fork "+tag(parent), "▸ turn      3", "a what-if: no notice is closed, no rule added", "the last that is kept is message 9, system")
 	b.press("esc")
 	b.app.ctx.Scope.Attempt, b.app.ctx.Scope.Step = 1, 2
 	b.send(nil)
@@ -66,7 +66,7 @@ func TestForkInThePane(t *testing.T) {
 	b.press("down", "down", "down", "down", "down")
 	b.typed("rule_add")
 	b.press("down")
-	b.screenHas("message 6, tool harness_trace_inspect: {", "ctrl+e takes the stored text over")
+	b.screenHas("message 6, tool harness_trace_inspect: {", "ctrl+e stored text")
 	b.press("enter")
 	f := b.untilForked(said)
 	if f.Fork == nil || f.Fork.Of != parent || f.Fork.Turn != 2 || f.Status != episode.Unactionable {
@@ -102,7 +102,7 @@ func TestForkInThePane(t *testing.T) {
 		t.Fatalf("fork %+v\n%s", f, b.screen())
 	}
 	b.press("esc")
-	b.screenHas("not accepted: a makes it a candidate")
+	b.screenHas("a accepts it")
 	if got, want := b.app.panes[PaneRepair].Headless(), "vise episodes show "+f.ID; got != want {
 		t.Errorf("Y copies %q", got)
 	}

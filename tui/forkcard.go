@@ -212,10 +212,10 @@ func (c *forkCard) Card(a *App, w, h int) (string, []string, int, int) {
 	}
 	keys := "enter starts it, tab next field, ctrl+y copies its command, esc closes"
 	if text != "" {
-		keys = "ctrl+e takes the stored text over, " + keys
+		keys = "enter starts, tab next, ctrl+e stored text, ctrl+y command, esc closes"
 	}
 	rows = append(rows,
-		s.Row(w, style.Panel).Put(style.Dim, "a what-if: no notice is closed and no rule added; a accepts its rule then").String(),
+		s.Row(w, style.Panel).Put(style.Dim, "a what-if: no notice is closed, no rule added; a accepts it afterwards").String(),
 		s.Row(w, style.Panel).Put(style.Faint, keys).String())
 	return "fork " + tag(c.pane.data.episode.ID), rows, x, y
 }

@@ -9,19 +9,21 @@ import (
 
 // progress is what the header says about what is running: a fold over events.
 type progress struct {
-	session  string
-	done     int // turns of the session that have ended
-	turns    int
-	episode  string
-	state    string // of the patch loop
-	step     int
-	started  time.Time
-	rule     string
-	round    int
-	cases    int
-	silent   time.Time // since when the agent has said nothing, once that is long
-	promoted int
-	retired  int
+	session   string
+	done      int // turns of the session that have ended
+	turns     int
+	episode   string
+	fork      string // the newest fork, and how many model turns it may have
+	forkTurns int
+	state     string // of the patch loop
+	step      int
+	started   time.Time
+	rule      string
+	round     int
+	cases     int
+	silent    time.Time // since when the agent has said nothing, once that is long
+	promoted  int
+	retired   int
 }
 
 // take folds one event.
@@ -44,6 +46,9 @@ func (p *progress) take(e event.Event) {
 		if e.TurnIndex != nil && e.SessionID == p.session {
 			p.done = *e.TurnIndex + 1
 		}
+	case event.EpisodeForked:
+		p.fork = e.EpisodeID
+		p.forkTurns, _ = number(e.Data["max_turns"])
 	case event.RepairStarted:
 		p.episode, p.step, p.started = e.EpisodeID, 1, e.At
 	case event.PatchState:
@@ -92,6 +97,14 @@ func number(v any) (int, bool) {
 	return 0, false
 }
 
+// most is how many model turns an episode may have: a fork has a bound of its own.
+func (p *progress) most(episode string, maxTurns int) int {
+	if episode == p.fork {
+		return p.forkTurns
+	}
+	return maxTurns
+}
+
 // text is the state of an activity in words.
 func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) string {
 	of := func(n, max int) string {
@@ -102,11 +115,11 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 	}
 	switch {
 	case held != nil:
-		return fmt.Sprintf("repair held  %s model turn %s", held.EpisodeID, of(held.Turn, maxTurns))
+		return fmt.Sprintf("repair held  %s model turn %s", tag(held.EpisodeID), of(held.Turn, p.most(held.EpisodeID, maxTurns)))
 	case a.Stopping:
 		return "cancelling the " + string(a.Kind)
 	case p.episode != "":
-		return fmt.Sprintf("repairing  %s model turn %s  %s", p.episode, of(p.step, maxTurns), elapsed(now.Sub(a.Since)))
+		return fmt.Sprintf("repairing  %s model turn %s  %s", tag(p.episode), of(p.step, p.most(p.episode, maxTurns)), elapsed(now.Sub(a.Since)))
 	case a.Kind == Replaying:
 		s := fmt.Sprintf("replaying  %s %s  %s", a.Session, turnsDone(p.done, p.turns), elapsed(now.Sub(a.Since)))
 		if !p.silent.IsZero() {

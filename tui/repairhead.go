@@ -79,7 +79,11 @@ func seconds(d time.Duration) string {
 
 // spent is the last turn of the newest attempt, and what all attempts used.
 func (p *repairPane) spent() (turn int, u trace.Usage, priced bool) {
+	own := 0
 	for _, s := range p.data.steps {
+		if !s.Kept {
+			own++
+		}
 		u = u.Add(s.Usage)
 		if s.Attempt == p.data.episode.Attempts {
 			turn = s.Turn
@@ -95,7 +99,7 @@ func (p *repairPane) spent() (turn int, u trace.Usage, priced bool) {
 	if p.held != nil && p.held.EpisodeID == p.data.episode.ID {
 		turn = p.held.Turn
 	}
-	return turn, u, priced || len(p.data.steps) == 0
+	return turn, u, priced || own == 0
 }
 
 // cost is money as a person reads it: an unknown price is unknown.

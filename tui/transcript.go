@@ -335,7 +335,7 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	if len(r.CandidateRuleIDs) > 0 {
 		next := "  v lets evidence decide"
 		if e.Fork != nil && e.Fork.AcceptedAt == "" {
-			next = "  not accepted: a makes it a candidate"
+			next = "  a accepts it"
 		}
 		row.Put(style.Text, "  rule "+tag(r.CandidateRuleIDs[0])+" in "+r.SelectedScope).Put(style.Dim, next)
 	}

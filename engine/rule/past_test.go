@@ -13,9 +13,9 @@ func TestPast(t *testing.T) {
 	}
 	set := NewSet([]Rule{
 		at("a", "1", "look at the lantern", Active),
-		at("b", "2", "look at the kettle", Retired), // was active
-		at("c", "3", "look at the hammock", Active), // was a candidate
-		at("d", "9", "look at the compass", Active), // later
+		at("b", "2", "look at the kettle", Retired),     // was active
+		at("c", "3", "look at the hammock", Active),     // was a candidate
+		at("d", "9", "look at the compass", Active),     // later
 		at("f", "5", "look at the lantern too", Active), // at that very time, and to be left out
 		at("e", "4", "look at the whistle", Candidate),
 	}, nil)
