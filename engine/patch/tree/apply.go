@@ -1,17 +1,20 @@
 package tree
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"vise/engine/patch/run"
 )
@@ -27,33 +30,85 @@ func Objects(dir string) Source {
 	}
 }
 
-// Apply writes a patch to a folder: removals first, then new folders, files and
-// links. Nothing outside the folder is touched, links in it are not followed out
-// of it. Every file is replaced at once, and bytes that are not those of the
-// manifest are refused. The error names the path; what was done by then stays
-// done (see Revert).
+// Apply writes a patch to a folder of our own that may be thrown away, such as a
+// workspace: removals first, then new folders, files and links. Nothing outside the
+// folder is touched, links in it are not followed out of it. Every file is replaced
+// at once, and bytes that are not those of the manifest are refused. The error names
+// the path; what was done by then stays done (see Reverse).
 func Apply(dir string, entries []run.Entry, bytes Source) error {
+	return apply(dir, entries, bytes, false)
+}
+
+// Write is Apply for a folder of somebody else, who may be working there: each path
+// is looked at once more right before it is replaced, one that is not what the patch
+// starts from is left alone with an error, and what is written survives a power cut.
+func Write(dir string, entries []run.Entry, bytes Source) error {
+	return apply(dir, entries, bytes, true)
+}
+
+func apply(dir string, entries []run.Entry, bytes Source, careful bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("apply the patch: %w", err)
 	}
 	defer root.Close()
+	var results []run.Entry
+	folders := map[string]bool{} // true = something is written there
+	for _, e := range entries {
+		if d := path.Dir(e.Path); e.ResultSHA256 != nil {
+			results, folders[d] = append(results, e), true
+		} else if !folders[d] {
+			folders[d] = false
+		}
+	}
+	gone := map[string]bool{}
 	for _, e := range removals(entries) {
+		if careful && At(dir, []run.Entry{e}, false) != "" {
+			return fmt.Errorf("apply the patch: remove %s: %w", e.Path, errChanged)
+		}
 		if err := root.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("apply the patch: remove %s: %w", e.Path, err)
 		}
+		gone[e.Path] = true
 		prune(root, path.Dir(e.Path))
 	}
-	for _, e := range entries {
-		if e.ResultSHA256 == nil {
-			continue
+	for _, d := range slices.Sorted(maps.Keys(folders)) {
+		if folders[d] && d != "." {
+			if err := root.MkdirAll(d, 0o755); err != nil {
+				return fmt.Errorf("apply the patch: make the folder %s: %w", d, err)
+			}
 		}
-		if err := put(root, e, bytes); err != nil {
+	}
+	// The bytes of all files come first: a full disk is met before anything is replaced.
+	err = each(context.Background(), results, func(e run.Entry) error {
+		if err := stage(root, e, bytes, careful); err != nil {
 			return fmt.Errorf("apply the patch: write %s: %w", e.Path, err)
 		}
+		return nil
+	})
+	for i, e := range results {
+		if err != nil {
+			break
+		}
+		if err = place(root, dir, e, careful, gone[e.Path]); err != nil {
+			err = fmt.Errorf("apply the patch: write %s: %w", e.Path, err)
+			results = results[i:]
+		}
+	}
+	if err != nil {
+		for _, e := range results {
+			_ = root.Remove(staged(e.Path))
+			prune(root, path.Dir(e.Path))
+		}
+		return err
+	}
+	if careful {
+		return syncFolders(root, slices.Collect(maps.Keys(folders)))
 	}
 	return nil
 }
+
+var errChanged = errors.New("it was changed in this moment, and is left as it is")
 
 // removals are what must go before anything is written: deleted paths, and links
 // and files that change their kind; the deepest first.
@@ -77,30 +132,56 @@ func prune(root *os.Root, dir string) {
 	}
 }
 
-func put(root *os.Root, e run.Entry, bytes Source) error {
-	if d := path.Dir(e.Path); d != "." {
-		if err := root.MkdirAll(d, 0o755); err != nil {
-			return err
-		}
-	}
+// stage writes the new bytes of a path beside it.
+func stage(root *os.Root, e run.Entry, bytes Source, durable bool) error {
 	tmp := staged(e.Path)
 	_ = root.Remove(tmp) // left by a crash
-	var err error
-	if e.ResultLink != nil {
-		if !inside(e.Path, *e.ResultLink) {
-			return errors.New("it is a link that leads out of the project")
+	if e.ResultLink == nil {
+		return write(root, tmp, e, bytes, durable)
+	}
+	if !inside(e.Path, *e.ResultLink) {
+		return errors.New("it is a link that leads out of the project")
+	}
+	return root.Symlink(*e.ResultLink, tmp)
+}
+
+// place puts the staged bytes of a path where they belong. removed tells that the
+// path was cleared for them.
+func place(root *os.Root, dir string, e run.Entry, careful, removed bool) error {
+	if was := e; careful {
+		if removed {
+			was.BaseSHA256 = nil
 		}
-		err = root.Symlink(*e.ResultLink, tmp)
-	} else {
-		err = write(root, tmp, e, bytes)
+		if At(dir, []run.Entry{was}, false) != "" {
+			return errChanged
+		}
 	}
-	if err == nil {
-		err = root.Rename(tmp, e.Path)
+	return root.Rename(staged(e.Path), e.Path)
+}
+
+// syncFolders makes the names in folders, and the folders above them, survive a
+// power cut. Folders that are gone are no error, nor is a file system that cannot.
+func syncFolders(root *os.Root, dirs []string) error {
+	all := map[string]bool{".": true}
+	for _, d := range dirs {
+		for ; d != "." && d != "/"; d = path.Dir(d) {
+			all[d] = true
+		}
 	}
-	if err != nil {
-		root.Remove(tmp)
-	}
-	return err
+	return each(context.Background(), slices.Collect(maps.Keys(all)), func(d string) error {
+		f, err := root.Open(d)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err == nil {
+			err = f.Sync()
+			f.Close()
+		}
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+			return fmt.Errorf("apply the patch: write the folder %s: %w", d, err)
+		}
+		return nil
+	})
 }
 
 // staged is where the new bytes of a path lie until they take its place.
@@ -127,7 +208,7 @@ func Clean(dir string, entries []run.Entry) error {
 	return nil
 }
 
-func write(root *os.Root, tmp string, e run.Entry, bytes Source) error {
+func write(root *os.Root, tmp string, e run.Entry, bytes Source, durable bool) error {
 	in, err := bytes(e)
 	if err != nil {
 		return err
@@ -142,7 +223,11 @@ func write(root *os.Root, tmp string, e run.Entry, bytes Source) error {
 	if err == nil && hex.EncodeToString(h.Sum(nil)) != *e.ResultSHA256 {
 		err = errors.New("its bytes are not those of the patch")
 	}
-	return errors.Join(err, out.Chmod(os.FileMode(*e.ResultMode)), out.Sync(), out.Close())
+	err = errors.Join(err, out.Chmod(os.FileMode(*e.ResultMode)))
+	if durable && err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
 }
 
 // Reverse turns a patch around: what it created is removed, what it removed comes back.

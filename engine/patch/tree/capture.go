@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"vise/engine/patch/run"
 )
@@ -28,6 +30,10 @@ type Captured struct {
 	// Ignored counts new files that the base's ignore rules, or ours, leave out.
 	Ignored int
 }
+
+// syncedOneByOne is how many new files are made to survive a power cut one by one;
+// the rest of a larger patch together: 9,000 of them took 18 s.
+const syncedOneByOne = 64
 
 // maxChanged bounds a patch; a longer one is an error.
 const maxChanged = 20_000
@@ -49,6 +55,7 @@ func Capture(ctx context.Context, base *Tree, dir, objects string) (*Captured, e
 	}
 	c := &Captured{Unseen: map[string]string{}}
 	var mu sync.Mutex
+	var kept atomic.Int64
 	seen := make(map[string]File, len(paths))
 	err = each(ctx, paths, func(p string) error {
 		if ignored[p] {
@@ -60,7 +67,7 @@ func Capture(ctx context.Context, base *Tree, dir, objects string) (*Captured, e
 		f, why, err := look(dir, p)
 		if err == nil && why == "" && f != nil && f.Link == "" {
 			if old, ok := base.Files[p]; !ok || !old.same(*f) {
-				err = keep(filepath.Join(dir, filepath.FromSlash(p)), objects, *f)
+				err = keep(filepath.Join(dir, filepath.FromSlash(p)), objects, *f, kept.Add(1) <= syncedOneByOne)
 			}
 		}
 		if err != nil {
@@ -69,7 +76,7 @@ func Capture(ctx context.Context, base *Tree, dir, objects string) (*Captured, e
 		mu.Lock()
 		defer mu.Unlock()
 		if why != "" {
-			c.Unseen[p] = why
+			c.Unseen[shown(p)] = why
 		} else if f != nil {
 			seen[p] = *f
 		}
@@ -77,6 +84,11 @@ func Capture(ctx context.Context, base *Tree, dir, objects string) (*Captured, e
 	})
 	if err != nil {
 		return fail(err)
+	}
+	if kept.Load() > syncedOneByOne {
+		if err := syncAll(objects); err != nil {
+			return fail(fmt.Errorf("write the new files: %w", err))
+		}
 	}
 	c.compare(base, seen)
 	if len(c.Entries) > maxChanged {
@@ -113,10 +125,15 @@ func look(dir, p string) (f *File, why string, err error) {
 		return nil, "", nil
 	case err != nil:
 		return nil, "", err
+	case !utf8.ValidString(p):
+		return nil, notUTF8, nil
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
 		if err != nil {
 			return nil, "", err
+		}
+		if !utf8.ValidString(target) {
+			return nil, "a link to a name that is not UTF-8", nil
 		}
 		if len(target) > maxLink || !inside(p, target) {
 			return nil, "a link that leads out of the project", nil
@@ -140,7 +157,7 @@ func look(dir, p string) (f *File, why string, err error) {
 }
 
 // keep copies a file to the objects and makes sure that it is what was hashed.
-func keep(name, objects string, f File) error {
+func keep(name, objects string, f File, durable bool) error {
 	to := filepath.Join(objects, f.SHA256)
 	if _, err := os.Lstat(to); err == nil {
 		return nil
@@ -159,7 +176,11 @@ func keep(name, objects string, f File) error {
 	}
 	defer os.Remove(tmp.Name())
 	h := sha256.New()
-	err = errors.Join(section(io.MultiWriter(tmp, h), in, f.Size), tmp.Sync(), tmp.Close())
+	err = section(io.MultiWriter(tmp, h), in, f.Size)
+	if err == nil && durable {
+		err = tmp.Sync()
+	}
+	err = errors.Join(err, tmp.Close())
 	if err == nil && hex.EncodeToString(h.Sum(nil)) != f.SHA256 {
 		err = errors.New("it changed while it was captured")
 	}
@@ -250,8 +271,8 @@ func (t *Tree) ignores(ctx context.Context, dir string, paths []string) (map[str
 		return nil, err
 	}
 	defer os.RemoveAll(scratch)
-	if _, exit, err := git(ctx, scratch, nil, "init", "-q", "--template="); err != nil || !exit.OK() {
-		return nil, fmt.Errorf("read the ignore files: %s: %w", exit, err)
+	if _, err := mustGit(ctx, scratch, nil, "init", "-q", "--template="); err != nil {
+		return nil, fmt.Errorf("read the ignore files: %w", err)
 	}
 	for p := range t.Files {
 		if path.Base(p) != ".gitignore" || t.Files[p].Link != "" {

@@ -61,37 +61,58 @@ func git(ctx context.Context, dir string, stdin []byte, args ...string) ([]byte,
 	return out.Bytes(), exit, err
 }
 
+// mustGit is git for commands that have to end with code 0.
+func mustGit(ctx context.Context, dir string, stdin []byte, args ...string) ([]byte, error) {
+	out, exit, err := git(ctx, dir, stdin, args...)
+	if err == nil && !exit.OK() {
+		err = fmt.Errorf("git %s: %s", args[0], exit)
+	}
+	return out, err
+}
+
 // list returns the slashed paths of a project: what git tracks or would track in
 // a git work tree, every file outside artefact folders otherwise.
 func list(ctx context.Context, root string, exclude []string) (paths []string, isGit bool, err error) {
-	if gitRoot(ctx, root) {
-		out, exit, err := git(ctx, root, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-		if err == nil && exit.OK() {
-			for p := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-				if p = strings.TrimSuffix(p, "/"); p != "" && !excluded(p, exclude) && !inRepository(p) {
-					paths = append(paths, p)
-				}
+	if isGit, err = gitRoot(ctx, root); err != nil {
+		return nil, false, err
+	}
+	if isGit {
+		// Never the plain walk instead: it would take what the ignore files keep out.
+		out, err := mustGit(ctx, root, nil, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+		if err != nil {
+			return nil, false, err
+		}
+		for p := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+			if p = strings.TrimSuffix(p, "/"); p != "" && !excluded(p, exclude) && !inRepository(p) {
+				paths = append(paths, p)
 			}
-			slices.Sort(paths)
-			return slices.Compact(paths), true, nil
 		}
-		if ctx.Err() != nil {
-			return nil, false, context.Cause(ctx)
-		}
+		slices.Sort(paths)
+		return slices.Compact(paths), true, nil
 	}
 	paths, err = walk(ctx, root, exclude, func(p string) bool { return artefacts[filepath.Base(p)] })
 	return paths, false, err
 }
 
-// gitRoot reports whether root is the top of a git work tree or lies in one that tracks it.
-func gitRoot(ctx context.Context, root string) bool {
+// gitRoot reports whether root is the top of a git work tree or lies in one that
+// tracks it. An error tells that git cannot say so, where something is that looks
+// like its repository.
+func gitRoot(ctx context.Context, root string) (bool, error) {
 	for dir := root; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			_, exit, err := git(ctx, root, nil, "check-ignore", "-q", ".")
-			return err == nil && exit.Code == 1 // the folder itself is not ignored
+			switch {
+			case err == nil:
+				return exit.Code == 1, nil // the folder itself is not ignored
+			case ctx.Err() != nil:
+				return false, context.Cause(ctx)
+			case strings.Contains(err.Error(), "not a git repository"):
+				return false, nil
+			}
+			return false, fmt.Errorf("%s is a git repository, and which files it leaves out must be known: %w", dir, err)
 		}
 		if dir == filepath.Dir(dir) {
-			return false
+			return false, nil
 		}
 	}
 }

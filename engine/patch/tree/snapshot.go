@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"vise/engine/patch/run"
 )
@@ -106,13 +107,13 @@ func hash(ctx context.Context, root string, exclude []string, pack *os.File) (*T
 	err = each(ctx, paths, func(p string) error {
 		f, skip, err := read(root, p, pack, &end)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p, err)
+			return fmt.Errorf("%s: %w", shown(p), err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case skip != "":
-			t.Skipped[p] = skip
+			t.Skipped[shown(p)] = skip
 		case f != nil:
 			t.Files[p] = *f
 		}
@@ -134,11 +135,15 @@ func read(root, p string, pack *os.File, end *atomic.Int64) (*File, string, erro
 		return nil, "", nil // tracked by git, deleted on disk
 	case err != nil:
 		return nil, "", err
+	case !utf8.ValidString(p):
+		return nil, notUTF8, nil
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(name)
 		switch {
 		case err != nil:
 			return nil, "", err
+		case !utf8.ValidString(target):
+			return nil, "a link to a name that is not UTF-8", nil
 		case len(target) > maxLink || !inside(p, target):
 			return nil, "a link that leads out of the project", nil
 		}

@@ -17,7 +17,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -50,7 +53,8 @@ type Tree struct {
 	Git    bool            `json:"git"` // the folder is a git work tree: its own ignore rules hold
 	Files  map[string]File `json:"files"`
 	// Skipped are entries that cannot be part of a project here, with the reason:
-	// sockets, devices, submodules, links that lead out of the project.
+	// sockets, devices, submodules, links that lead out of the project, names that are
+	// not UTF-8: JSON cannot hold those, and two of them would be one.
 	Skipped map[string]string `json:"skipped,omitempty"`
 
 	pack string // file of the bytes; "" when only hashed
@@ -84,6 +88,17 @@ func each[T any](ctx context.Context, items []T, fn func(T) error) error {
 		})
 	}
 	return g.Wait()
+}
+
+// notUTF8 is why an entry is no part of a project or a patch.
+const notUTF8 = "its name is not UTF-8"
+
+// shown is a path for a record or a message: bytes that are no UTF-8 as \xNN.
+func shown(p string) string {
+	if utf8.ValidString(p) {
+		return p
+	}
+	return strings.Trim(strconv.Quote(p), `"`)
 }
 
 // inside reports whether the target of a link at path stays in the project.

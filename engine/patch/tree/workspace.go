@@ -123,23 +123,21 @@ func Repository(ctx context.Context, root, dir string) error {
 	}
 	tmp := dir + ".git-tmp"
 	defer os.RemoveAll(tmp)
-	_, exit, err := git(ctx, filepath.Dir(dir), nil, "clone", "-q", "--shared", "--no-checkout", "--no-tags", root, tmp)
-	if err != nil || !exit.OK() {
-		return fmt.Errorf("give the workspace a git repository: %s: %w", exit, err)
+	if _, err := mustGit(ctx, filepath.Dir(dir), nil, "clone", "-q", "--shared", "--no-checkout", "--no-tags", root, tmp); err != nil {
+		return fmt.Errorf("give the workspace a git repository: %w", err)
 	}
 	if err := os.Rename(filepath.Join(tmp, ".git"), filepath.Join(dir, ".git")); err != nil {
 		return fmt.Errorf("give the workspace a git repository: %w", err)
 	}
-	if _, _, err := git(ctx, dir, nil, "remote", "remove", "origin"); err != nil {
-		return err
+	if _, err := mustGit(ctx, dir, nil, "remote", "remove", "origin"); err != nil {
+		return fmt.Errorf("give the workspace a git repository: %w", err)
 	}
 	// A repository without a commit has no index to read.
 	if _, exit, err := git(ctx, dir, nil, "rev-parse", "-q", "--verify", "HEAD"); err != nil || !exit.OK() {
 		return nil
 	}
-	_, exit, err = git(ctx, dir, nil, "reset", "-q", "--mixed")
-	if err != nil {
-		return fmt.Errorf("give the workspace a git repository: %s: %w", exit, err)
+	if _, err := mustGit(ctx, dir, nil, "reset", "-q", "--mixed"); err != nil {
+		return fmt.Errorf("give the workspace a git repository: %w", err)
 	}
 	return nil
 }
