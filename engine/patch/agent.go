@@ -51,10 +51,17 @@ func (b *Bench) Start(ctx context.Context, q Request) (run.Run, error) {
 	if err != nil {
 		return fail(err)
 	}
-	base, err := tree.Take(ctx, b.o.Root, b.bases(), b.outside())
+	free, err := b.alone(ctx) // a patch that is half written is no base
 	if err != nil {
 		return fail(err)
 	}
+	base, err := tree.Take(ctx, b.o.Root, b.bases(), b.outside())
+	if err != nil {
+		free()
+		return fail(err)
+	}
+	defer b.use(base.Digest)()
+	free()
 	r := run.Run{ID: b.newID(), Task: b.mask(q.Task, maxPacketTask), Command: b.shown(q.Argv), Created: b.now(), Status: run.Running,
 		BaseDigest: base.Digest, BaseFiles: len(base.Files), PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
 	limited, stop := context.WithTimeoutCause(ctx, b.o.MaxRuntime, errBudget)
@@ -101,8 +108,13 @@ func (b *Bench) execute(ctx context.Context, r run.Run, w work) (run.Run, error)
 	defer func() { w.purse.Settle(r.Usage) }()
 	base, c := w.base, w.command
 	fail := func(err error) (run.Run, error) { return r, fmt.Errorf("patch run %s: %w", r.ID, err) }
-	stored := context.WithoutCancel(ctx)               // what happened is stored whatever ended it
-	if err := os.RemoveAll(b.home(r.ID)); err != nil { // of a run that was cut off
+	free, err := b.claim(r.ID)
+	if err != nil {
+		return r, err
+	}
+	defer free()
+	stored := context.WithoutCancel(ctx)             // what happened is stored whatever ended it
+	if err := removeTree(b.home(r.ID)); err != nil { // of a run that was cut off
 		return fail(err)
 	}
 	if err := writeJSON(filepath.Join(b.home(r.ID), "command.json"), c.Argv); err != nil {

@@ -2,26 +2,31 @@ package patch
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"vise/engine/event"
 	"vise/engine/patch/risk"
 	"vise/engine/patch/run"
 	"vise/engine/patch/tree"
-	"vise/store"
 )
 
 // Apply writes a proven patch to the project. It is refused when the patch is not
 // proven, when a person must look at it and none did (reviewed), and when the
-// project is not the base any more: the proof speaks of the base only. A failure
-// on the way takes everything back; after a crash the next Apply or Undo does.
+// project is not the base any more: the proof speaks of the base only. A path that
+// changes in the moment it is written is left alone. A failure on the way takes
+// everything back; after a crash the next Apply or Undo does. One patch is written
+// at a time.
 func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, error) {
 	fail := func(r run.Run, format string, a ...any) (run.Run, error) {
 		return r, fmt.Errorf("apply %s: "+format, append([]any{id}, a...)...)
 	}
+	free, err := b.alone(ctx)
+	if err != nil {
+		return fail(run.Run{}, "%w", err)
+	}
+	defer free()
 	r, base, err := b.settled(ctx, id)
 	if err != nil {
 		return fail(r, "%w", err)
@@ -53,7 +58,7 @@ func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, e
 	if err := b.put(ctx, r, event.Event{Type: event.PatchState, Data: map[string]any{"state": "applying", "files": len(r.Patch.Entries)}}); err != nil {
 		return r, err
 	}
-	if err := tree.Apply(b.o.Root, r.Patch.Entries, tree.Objects(b.objects(r.ID))); err != nil {
+	if err := tree.Write(b.o.Root, r.Patch.Entries, tree.Objects(b.objects(r.ID))); err != nil {
 		if _, back := b.takeBack(context.WithoutCancel(ctx), r, base); back != nil {
 			return fail(r, "%w; taking it back failed, too: %w", err, back)
 		}
@@ -64,106 +69,110 @@ func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, e
 }
 
 // Undo takes an applied patch back. It is refused when a path that the patch
-// touched was changed since.
+// touched was changed since. A failure on the way writes the patch again; after a
+// crash, and when that fails, too, the next Apply or Undo goes on.
 func (b *Bench) Undo(ctx context.Context, id string) (run.Run, error) {
-	r, base, err := b.settled(ctx, id)
+	fail := func(r run.Run, err error) (run.Run, error) { return r, fmt.Errorf("undo %s: %w", id, err) }
+	free, err := b.alone(ctx)
 	if err != nil {
-		return r, fmt.Errorf("undo %s: %w", id, err)
+		return fail(run.Run{}, err)
 	}
-	if r.Applied == nil || !r.Applied.Undone.IsZero() {
-		return r, fmt.Errorf("undo %s: it is not applied", id)
+	defer free()
+	r, err := b.Run(id)
+	if err != nil {
+		return fail(r, err)
+	}
+	cut := r.Applied != nil && r.Applied.Undoing
+	r, base, err := b.settled(ctx, id)
+	switch {
+	case err != nil:
+		return fail(r, err)
+	case cut: // settled has ended what was cut off
+		return r, nil
+	case r.Applied == nil || !r.Applied.Undone.IsZero():
+		return fail(r, errors.New("it is not applied"))
 	}
 	if p := tree.At(b.o.Root, r.Patch.Entries, true); p != "" {
-		return r, fmt.Errorf("undo %s: %s was changed since; nothing was touched", id, p)
+		return fail(r, fmt.Errorf("%s was changed since; nothing was touched", p))
 	}
-	if err := tree.Apply(b.o.Root, tree.Reverse(base, r.Patch.Entries), base.Originals); err != nil {
-		return r, fmt.Errorf("undo %s: %w", id, err)
+	r.Applied.Undoing = true
+	if err := b.put(ctx, r, event.Event{Type: event.PatchState, Data: map[string]any{"state": "undoing", "files": len(r.Patch.Entries)}}); err != nil {
+		return r, err
 	}
-	r.Applied.Undone = b.now()
-	return r, b.put(context.WithoutCancel(ctx), r, event.Event{Type: event.PatchUndone, Data: map[string]any{"files": len(r.Patch.Entries)}})
+	ctx = context.WithoutCancel(ctx)
+	undone, err := b.takeBack(ctx, r, base)
+	if err == nil {
+		return undone, nil
+	}
+	if again := b.bringBack(r); again != nil {
+		return fail(r, fmt.Errorf("%w; writing it again failed, too: %w; undo goes on where it was", err, again))
+	}
+	r.Applied.Undoing = false
+	return fail(r, errors.Join(fmt.Errorf("%w; the patch is applied as before", err), b.put(ctx, r, event.Event{Type: event.PatchState, Data: map[string]any{"state": "applied"}})))
 }
 
-// settled returns a run and its base, after taking back what an application that
-// was cut off had written.
+// settled returns a run and its base, after taking back what an application or an
+// undo that was cut off had left.
 func (b *Bench) settled(ctx context.Context, id string) (run.Run, *tree.Tree, error) {
 	r, err := b.Run(id)
 	if err != nil {
 		return r, nil, err
 	}
 	base, err := tree.Open(b.bases(), r.BaseDigest)
-	if err == nil && r.Applied != nil && r.Applied.At.IsZero() {
+	if err == nil && r.Applied != nil && (r.Applied.At.IsZero() || r.Applied.Undoing) {
 		r, err = b.takeBack(ctx, r, base)
 	}
 	return r, base, err
 }
 
-// takeBack restores the paths of a patch from the base. Paths that somebody else
-// changed meanwhile hold neither state and are left alone, with an error.
+// takeBack restores the paths of a patch from the base, whatever part of them was
+// written or restored before. Paths that somebody else changed meanwhile hold
+// neither state and are left alone, with an error.
 func (b *Bench) takeBack(ctx context.Context, r run.Run, base *tree.Tree) (run.Run, error) {
-	if err := tree.Clean(b.o.Root, r.Patch.Entries); err != nil {
+	back, err := b.not(r, false)
+	if err != nil {
 		return r, err
 	}
-	var back []run.Entry
-	for _, e := range r.Patch.Entries {
-		one := []run.Entry{e}
-		switch {
-		case tree.At(b.o.Root, one, false) == "":
-		case tree.At(b.o.Root, one, true) == "":
-			back = append(back, e)
-		default:
-			return r, fmt.Errorf("%s is neither what it was nor what the patch makes of it; put it right by hand", e.Path)
-		}
-	}
-	if err := tree.Apply(b.o.Root, tree.Reverse(base, back), base.Originals); err != nil {
+	if err := tree.Write(b.o.Root, tree.Reverse(base, back), base.Originals); err != nil {
 		return r, err
 	}
-	r.Applied = nil
-	return r, b.put(ctx, r, event.Event{Type: event.PatchUndone, Data: map[string]any{"files": len(back), "cut_off": true}})
+	data := map[string]any{"files": len(back)}
+	if r.Applied.At.IsZero() {
+		r.Applied, data["cut_off"] = nil, true
+	} else {
+		r.Applied = &run.Applied{At: r.Applied.At, Undone: b.now()}
+	}
+	return r, b.put(ctx, r, event.Event{Type: event.PatchUndone, Data: data})
 }
 
-// Remove deletes a run with its files, the loop that began with it, and the base
-// when no other run needs it.
-func (b *Bench) Remove(ctx context.Context, id string) error {
-	r, err := b.Run(id)
+// bringBack writes those paths of a patch that are what the base has.
+func (b *Bench) bringBack(r run.Run) error {
+	rest, err := b.not(r, true)
 	if err != nil {
 		return err
 	}
-	b.mu.Lock()
-	busy := b.loops[id] || r.RepairOf != "" && b.loops[r.RepairOf]
-	b.mu.Unlock()
-	if busy {
-		return fmt.Errorf("remove %s: it is being repaired", id)
+	return tree.Write(b.o.Root, rest, tree.Objects(b.objects(r.ID)))
+}
+
+// not returns the entries of a patch whose paths do not hold their result (or their
+// base) in the project, after clearing up what a cut-off write had staged. A path
+// that holds neither is an error.
+func (b *Bench) not(r run.Run, result bool) ([]run.Entry, error) {
+	if err := tree.Clean(b.o.Root, r.Patch.Entries); err != nil {
+		return nil, err
 	}
-	used := false
-	err = b.o.Store.Update(ctx, func(tx *store.Tx) error {
-		all, err := tx.PatchRuns(store.Window{})
-		if err != nil {
-			return err
-		}
-		for _, o := range all {
-			used = used || o.ID != id && o.BaseDigest == r.BaseDigest
-		}
-		if err := tx.DeletePatchRun(id); err != nil {
-			return err
-		}
-		if err := tx.DeletePatchLoop(id); err != nil {
-			return err
-		}
-		return tx.Emit(event.Event{Type: event.PatchRemoved, RunID: id})
-	})
-	if err != nil {
-		return fmt.Errorf("remove %s: %w", id, err)
-	}
-	removeTree(b.home(id))
-	if err := os.RemoveAll(b.RepairDir(id)); err != nil {
-		return fmt.Errorf("remove %s: %w", id, err)
-	}
-	if !used && r.BaseDigest != "" {
-		if err := os.RemoveAll(filepath.Join(b.bases(), r.BaseDigest)); err != nil {
-			return fmt.Errorf("remove %s: %w", id, err)
+	var out []run.Entry
+	for _, e := range r.Patch.Entries {
+		one := []run.Entry{e}
+		switch {
+		case tree.At(b.o.Root, one, result) == "":
+		case tree.At(b.o.Root, one, !result) == "":
+			out = append(out, e)
+		default:
+			return nil, fmt.Errorf("%s is neither what it was nor what the patch makes of it; put it right by hand", e.Path)
 		}
 	}
-	return nil
+	return out, nil
 }
 
 func causesText(causes []risk.Cause) string {

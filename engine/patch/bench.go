@@ -74,6 +74,11 @@ type Bench struct {
 
 	mu    sync.Mutex
 	loops map[string]bool // runs whose loop is going on
+	// active are runs whose agent or proof is at work, using the bases of coming runs.
+	active map[string]bool
+	using  map[string]int
+	// writing is held by whoever takes a base, writes to the project or removes a run.
+	writing chan struct{}
 }
 
 // New makes a bench over an open store, which stays the caller's.
@@ -114,7 +119,7 @@ func New(o Options) (*Bench, error) {
 			*p = real
 		}
 	}
-	return &Bench{o: o, loops: map[string]bool{}}, nil
+	return &Bench{o: o, loops: map[string]bool{}, active: map[string]bool{}, using: map[string]int{}, writing: make(chan struct{}, 1)}, nil
 }
 
 func (b *Bench) now() time.Time { return b.o.Store.Now() }

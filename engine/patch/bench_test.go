@@ -22,7 +22,7 @@ func TestRemove(t *testing.T) {
 	a, b := d.start([]string{"sh", "-c", "echo a > a"}), d.start([]string{"sh", "-c", "echo b > b"})
 	bases := func() int { list, _ := os.ReadDir(filepath.Join(d.o.Dir, "patch", "bases")); return len(list) }
 	for i, id := range []string{a.ID, b.ID} {
-		if err := d.bench.Remove(t.Context(), id); err != nil {
+		if err := d.bench.Remove(t.Context(), id, false); err != nil {
 			t.Fatal(err)
 		}
 		if n := bases(); n != 1-i {

@@ -219,7 +219,7 @@ func TestD32OneLoopARun(t *testing.T) {
 			if _, err := d.bench.Repair(t.Context(), second); err == nil || !strings.Contains(err.Error(), "being repaired already") {
 				t.Errorf("a second loop: %v", err)
 			}
-			if err := d.bench.Remove(t.Context(), r.ID); err == nil {
+			if err := d.bench.Remove(t.Context(), r.ID, true); err == nil {
 				t.Error("the run was removed under its loop")
 			}
 			inside = true

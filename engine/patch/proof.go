@@ -34,6 +34,11 @@ const (
 // Prove rebuilds the run's base and patch in a clean workspace and runs the plan
 // there. The verdict is stored with the run, and so is where the run goes next.
 func (b *Bench) Prove(ctx context.Context, id string) (run.Run, error) {
+	free, err := b.claim(id)
+	if err != nil {
+		return run.Run{}, err
+	}
+	defer free()
 	r, err := b.Run(id)
 	if err != nil {
 		return r, err
@@ -70,6 +75,14 @@ func (b *Bench) proved(ctx context.Context, r run.Run, p run.Proof) (run.Run, er
 	routed := risk.Route(r.Causes, r.Outcome, p.Verdict, class)
 	r.Route = &routed
 	err := b.o.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		now, found, err := tx.PatchRun(r.ID)
+		if err == nil && !found {
+			err = errors.New("it was removed meanwhile")
+		}
+		if err != nil {
+			return err
+		}
+		r.Applied = now.Applied // a person may have applied it, or taken it back, meanwhile
 		if err := tx.PutPatchRun(r); err != nil {
 			return err
 		}
@@ -128,7 +141,7 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 		return end(risk.PolicyClass, "the patch is not complete: something could not be captured")
 	}
 	dir := filepath.Join(b.home(r.ID), "proof")
-	if err := os.RemoveAll(dir); err != nil {
+	if err := removeTree(dir); err != nil { // of a proof that was cut off
 		return p, fmt.Errorf("prove %s: %w", r.ID, err)
 	}
 	defer removeTree(dir)
@@ -308,9 +321,9 @@ func classify(f run.Phase) risk.Class {
 }
 
 // removeTree removes a folder even when programs in it took away the right to.
-func removeTree(dir string) {
+func removeTree(dir string) error {
 	if os.RemoveAll(dir) == nil {
-		return
+		return nil
 	}
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -318,5 +331,5 @@ func removeTree(dir string) {
 		}
 		return nil
 	})
-	_ = os.RemoveAll(dir)
+	return os.RemoveAll(dir)
 }

@@ -150,6 +150,11 @@ func (s *shop) Now() time.Time { return s.now() }
 
 // Prove proves the current run and stores the proof with it.
 func (s *shop) Prove(ctx context.Context, l *run.Loop) (run.Proof, error) {
+	free, err := s.claim(l.Current)
+	if err != nil {
+		return run.Proof{}, err
+	}
+	defer free()
 	r, err := s.Run(l.Current)
 	if err != nil {
 		return run.Proof{}, err

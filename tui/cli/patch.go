@@ -371,13 +371,16 @@ func (a *app) patchApply() *cobra.Command {
 }
 
 func (a *app) patchRm() *cobra.Command {
-	return &cobra.Command{
-		Use: "rm RUN...", Short: "Remove runs with their files", Args: cobra.MinimumNArgs(1),
+	var force bool
+	c := &cobra.Command{
+		Use: "rm RUN...", Short: "Remove runs with their repairs and files", Args: cobra.MinimumNArgs(1),
+		Long: "Refused while a run is at work, and, without --force, when its patch or that of a repair of it is applied\n" +
+			"to the project: it could not be taken back any more.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withBench(cmd.Context(), false, func(b *patch.Bench, _ *harness) error {
 				var errs []error
 				for _, id := range args {
-					if err := b.Remove(cmd.Context(), id); err != nil {
+					if err := b.Remove(cmd.Context(), id, force); err != nil {
 						errs = append(errs, err)
 						continue
 					}
@@ -387,6 +390,8 @@ func (a *app) patchRm() *cobra.Command {
 			})
 		},
 	}
+	c.Flags().BoolVar(&force, "force", false, "remove a run whose patch is applied, too")
+	return c
 }
 
 func (a *app) patchSchema() *cobra.Command {

@@ -27,7 +27,7 @@ const (
 )
 
 // Run is one run of an agent in a workspace made from the project. Folders of it
-// lie in .vise/patch/ID; the argument list as it really was lies there too,
+// lie in .vise/patch/runs/ID; the argument list as it really was lies there too,
 // readable by its owner only, and never here.
 type Run struct {
 	// ID is a UTC stamp and 12 hex digits: 20270114T091500Z-5c0ffee5c0de.
@@ -77,8 +77,11 @@ type Run struct {
 
 // Applied tells that the patch was written to the project.
 type Applied struct {
+	// At is zero while it is being written, or when that was cut off.
 	At     time.Time `json:"at"`
 	Undone time.Time `json:"undone,omitzero"`
+	// Undoing tells that it is being taken back, or that this was cut off.
+	Undoing bool `json:"undoing,omitempty"`
 }
 
 // Verdicts of a proof.
