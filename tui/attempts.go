@@ -27,7 +27,8 @@ type attemptsPane struct {
 	detail attemptDetail
 	body   *vtext.Text
 	live   liveOutput
-	sure   string // the run whose patch the next `a` applies although a person must look
+	sure   string // see seen: the patch that the next `a` applies although a person must look
+	busy   string // what is being done to the project, for a message; "" = nothing
 }
 
 // liveOutput is the end of what an agent or a phase of a proof is writing.
@@ -100,6 +101,7 @@ func (p *attemptsPane) Apply(ctx *Context, c Change) tea.Cmd {
 // Take implements Pane.
 func (p *attemptsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	if m, ok := msg.(mended); ok {
+		p.busy = ""
 		if m.err != nil {
 			return true, failed(m.err, m.what)
 		}
@@ -206,18 +208,30 @@ func (p *attemptsPane) moved(ctx *Context) tea.Cmd {
 // by the second press only, which says that the person has looked.
 func (p *attemptsPane) apply(ctx *Context) tea.Cmd {
 	r := p.detail.run
-	reviewed := p.sure == r.ID
+	reviewed := p.sure == seen(r)
 	if len(r.Causes) > 0 && !reviewed && r.Proof != nil && r.Proof.Verdict == run.Proven {
-		p.sure = r.ID
+		p.sure = seen(r)
 		return func() tea.Msg {
 			return sayMsg{"you must look at it first: " + r.Causes[0].Says() + "; a again says that you did and applies it", style.Warn}
 		}
 	}
 	p.sure = ""
 	return p.change(ctx, "applied to the project; u takes it back", func(id string) error {
+		if now, err := ctx.Patch.Run(id); err == nil && reviewed && seen(now) != seen(r) {
+			return fmt.Errorf("apply %s: a new proof gave other reasons to look at it; a shows them", id)
+		}
 		_, err := ctx.Patch.Apply(ctx.Ctx, id, reviewed)
 		return err
 	})
+}
+
+// seen is a run with the reasons to look at it: a person has looked at these only.
+func seen(r run.Run) string {
+	key := r.ID
+	for _, c := range r.Causes {
+		key += "\n" + c.Says()
+	}
+	return key
 }
 
 func (p *attemptsPane) change(ctx *Context, done string, do func(id string) error) tea.Cmd {
@@ -225,6 +239,7 @@ func (p *attemptsPane) change(ctx *Context, done string, do func(id string) erro
 	if id == "" {
 		return func() tea.Msg { return sayMsg{"no run is selected", style.Dim} }
 	}
+	p.busy = "the patch of " + runTag(id) + " is being written to the project, or taken back"
 	return func() tea.Msg {
 		if err := do(id); err != nil {
 			return mended{"patch", err}
@@ -242,6 +257,8 @@ func (p *attemptsPane) Disabled(ctx *Context, id action.ID) string {
 			return "there is no project"
 		case p.list.Len() == 0:
 			return "there is no run; vise patch run -- AGENT ARG... makes one"
+		case p.busy != "" && id != action.PatchRepair:
+			return p.busy
 		}
 	}
 	return ""

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"vise/engine/event"
@@ -130,10 +129,12 @@ func (b *Bench) execute(ctx context.Context, r run.Run, w work) (run.Run, error)
 	dir := filepath.Join(b.home(r.ID), "work")
 	defer removeTree(dir)
 	captured, err := b.inWorkspace(ctx, &r, w, dir)
-	if err != nil && r.Status == run.Running {
-		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
-		if errors.Is(context.Cause(ctx), context.Canceled) {
+	if err != nil { // also of an agent that did well: what it made is not known
+		if r.Status == run.Running && errors.Is(context.Cause(ctx), context.Canceled) {
 			r.Status = run.Cancelled
+		}
+		if r.Error = b.mask(err.Error(), 500); r.Status != run.Cancelled {
+			r.Status = run.Error
 		}
 	}
 	if captured == nil {
@@ -209,7 +210,7 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 		ctx, stop = context.WithTimeout(ctx, time.Duration(*d)*time.Second)
 		defer stop()
 	}
-	argv := inside(c.Argv, b.o.Root, ws)
+	argv := inside(c.Argv, b.o.Root, b.o.Dir, ws)
 	cache := filepath.Join(b.o.Dir, "patch", "cache", "agent")
 	spec := process.Spec{Command: argv, Dir: ws, Stdin: strings.NewReader(string(c.Stdin)), Grace: agentStop,
 		Env: append(environ(b.o.AgentEnv, tmp, cache), append(extra, "PWD="+ws)...)}
@@ -223,7 +224,8 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	}
 	ctx, costly := context.WithCancelCause(ctx)
 	defer costly(nil)
-	log, err := newCapture(filepath.Join(b.home(r.ID), "agent.log"), func(p []byte) { b.progress(r.ID, "agent", p) })
+	b.pruneLogs()
+	log, err := newCapture(filepath.Join(b.home(r.ID), "agent.log"), b.o.Redactor, func(p []byte) { b.progress(r.ID, "agent", p) })
 	if err != nil {
 		r.Status, r.Error = run.Error, err.Error()
 		return
@@ -238,7 +240,10 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	p, err := process.Start(ctx, spec)
 	if err != nil {
 		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
-		if ctx.Err() != nil {
+		switch {
+		case errors.Is(context.Cause(ctx), context.Canceled):
+			r.Status = run.Cancelled
+		case ctx.Err() != nil:
 			r.Status = run.TimedOut
 		}
 		return
@@ -247,6 +252,7 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	<-p.Done()
 	exit := p.Stop()
 	b.o.OnProcess(r.ID, p.Record(), true)
+	log.flush()
 	r.Sandbox, r.Exit, r.Status = held(p.Held(), spec.Sandbox), exit.String(), run.Passed
 	switch {
 	case errors.Is(context.Cause(ctx), errCost) && !exit.OK():
@@ -267,8 +273,10 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 }
 
 // inside replaces the project's path in arguments by the workspace's: an agent
-// that is told an absolute folder must not work in the project itself.
-func inside(argv []string, root, ws string) []string {
+// that is told an absolute folder must not work in the project itself. Paths in own,
+// the store's folder, stay: it is no part of the workspace.
+func inside(argv []string, root, own, ws string) []string {
+	below := func(p, dir string) bool { return p == dir || strings.HasPrefix(p, dir+string(filepath.Separator)) }
 	out := append([]string{}, argv...)
 	for i, a := range out {
 		if i == 0 {
@@ -278,7 +286,7 @@ func inside(argv []string, root, ws string) []string {
 		if !glued || !strings.HasPrefix(name, "-") {
 			name, value = "", a
 		}
-		if value == root || strings.HasPrefix(value, root+string(filepath.Separator)) && !strings.HasPrefix(value, root+"/.vise/") {
+		if below(value, root) && !below(value, own) {
 			value = ws + strings.TrimPrefix(value, root)
 			if name != "" {
 				value = name + "=" + value
@@ -381,69 +389,3 @@ func (b *Bench) argv(id string) ([]string, error) {
 	}
 	return argv, nil
 }
-
-// capture keeps the output of an agent: a bounded file of everything, the end of
-// standard output for its answer, and what comes for whoever watches.
-type capture struct {
-	mu   sync.Mutex
-	file *os.File
-	left int
-	live func([]byte)
-	end  []byte
-
-	meter drive.Meter
-	used  func(trace.Usage) // told whenever the agent tells of its use; nil for nobody
-}
-
-func newCapture(name string, live func([]byte)) (*capture, error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &capture{file: f, left: maxLog, live: live}, nil
-}
-
-// stream is a writer of one stream; keep is how much of its end is kept.
-func (c *capture) stream(keep int) streamWriter { return streamWriter{c, keep} }
-
-type streamWriter struct {
-	c    *capture
-	keep int
-}
-
-// Write never fails: output that cannot be kept must not stop the agent.
-func (w streamWriter) Write(b []byte) (int, error) {
-	c := w.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := min(len(b), c.left)
-	if n > 0 {
-		c.left -= n
-		_, _ = c.file.Write(b[:n])
-	}
-	if w.keep > 0 {
-		c.end = append(c.end, b...)
-		if over := len(c.end) - 2*w.keep; over > 0 {
-			c.end = append(c.end[:0], c.end[len(c.end)-w.keep:]...)
-		}
-	}
-	if w.keep > 0 {
-		_, _ = c.meter.Write(b)
-		if u := c.meter.Usage(); u != nil && c.used != nil {
-			c.used(*u)
-		}
-	}
-	c.live(b)
-	return len(b), nil
-}
-
-func (c *capture) kept() []byte {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.end[max(0, len(c.end)-maxStdout):]
-}
-
-func (c *capture) close() { c.file.Close() }

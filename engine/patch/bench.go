@@ -14,9 +14,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -192,14 +194,23 @@ func (b *Bench) Run(id string) (run.Run, error) {
 
 // Diff returns the diff of every changed path of a run.
 func (b *Bench) Diff(id string) ([]FileDiff, error) {
+	list, err := b.EachDiff(id)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(list), nil
+}
+
+// EachDiff is Diff one by one: a large patch need not lie in memory as a whole.
+func (b *Bench) EachDiff(id string) (iter.Seq[FileDiff], error) {
 	r, err := b.Run(id)
 	if err != nil {
 		return nil, err
 	}
-	return b.diff(r)
+	return b.eachDiff(r)
 }
 
-func (b *Bench) diff(r run.Run) ([]FileDiff, error) {
+func (b *Bench) eachDiff(r run.Run) (iter.Seq[FileDiff], error) {
 	if r.Patch == nil {
 		return nil, fmt.Errorf("run %s has no patch: %s %s", r.ID, r.Status, r.Error)
 	}
@@ -207,12 +218,18 @@ func (b *Bench) diff(r run.Run) ([]FileDiff, error) {
 	if err != nil {
 		return nil, fmt.Errorf("diff of %s: %w", r.ID, err)
 	}
-	return diffs(base, *r.Patch, b.objects(r.ID)), nil
+	return func(yield func(FileDiff) bool) {
+		for _, e := range r.Patch.Entries {
+			if !yield(diffOf(base, e, b.objects(r.ID))) {
+				return
+			}
+		}
+	}, nil
 }
 
 // GitPatch is the patch of a run in the format of git.
 type GitPatch struct {
-	Parts []gitpatch.Part
+	Parts iter.Seq2[gitpatch.Part, error] // one in memory at a time
 	// Lost are paths of whose permission bits git keeps one only.
 	Lost    []string
 	sources gitpatch.Sources
@@ -236,10 +253,8 @@ func (b *Bench) Git(id string) (GitPatch, error) {
 	if err != nil {
 		return fail(err)
 	}
-	g := GitPatch{sources: gitpatch.Sources{Before: base.Originals, After: tree.Objects(b.objects(r.ID))}}
-	if g.Parts, g.Lost, err = gitpatch.Parts(r.Patch.Entries, g.sources, b.below()); err != nil {
-		return fail(err)
-	}
+	g := GitPatch{Lost: gitpatch.Lost(r.Patch.Entries), sources: gitpatch.Sources{Before: base.Originals, After: tree.Objects(b.objects(r.ID))}}
+	g.Parts = gitpatch.Parts(r.Patch.Entries, g.sources, b.below())
 	return g, nil
 }
 
@@ -270,16 +285,6 @@ func writeJSON(name string, v any) error {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
-}
-
-// progress tells whoever watches what a program writes.
-func (b *Bench) progress(id, phase string, text []byte) {
-	if b.o.Bus == nil {
-		return
-	}
-	const most = 8 << 10
-	masked, _ := b.o.Redactor.Text(string(text[max(0, len(text)-most):]))
-	b.o.Bus.Publish(event.Event{At: b.now(), Type: event.PatchProgress, RunID: id, Data: map[string]any{"phase": phase, "text": masked}})
 }
 
 // weigh decides every path of a captured patch, scores it and finds why a person

@@ -29,7 +29,11 @@ const (
 	maxPacketLog  = 16 << 10 // of the output of one failing phase, head and tail
 	maxPacketDiff = 64 << 10
 	maxPacketTask = 8 << 10
-	maxPacket     = 1 << 20
+	// Of the lists that grow with a project, as they are encoded.
+	maxPacketFiles = 192 << 10
+	maxPacketTests = 64 << 10
+	maxPacketScope = 48 << 10 // of one list of the policy
+	maxPacket      = 1 << 20
 )
 
 // Packet is what a repair may see of a failure: enough to mend it and nothing
@@ -56,6 +60,7 @@ type Packet struct {
 	Plan             run.Plan        `json:"plan"`
 	Diff             string          `json:"diff"` // unified, of the failed patch; it is in the workspace already
 	DiffCut          bool            `json:"diff_cut"`
+	ChangedFilesCut  int             `json:"changed_files_cut,omitempty"` // how many more there are than the list has
 	ForbiddenScope   []string        `json:"forbidden_scope"`
 	ProtectedKinds   []string        `json:"protected_kinds"`
 	PolicyDigest     string          `json:"policy_digest"`
@@ -116,11 +121,11 @@ func newPacket(r run.Run, l run.Loop, diff string, red *guard.Redactor) (Packet,
 		return clip(guard.Sanitize(s, 0), n)
 	}
 	p := Packet{SchemaVersion: 2, RunID: r.ID, Attempt: l.Attempt + 1, FailedPhases: []FailedPhase{}, FailedTests: []string{}, ChangedFiles: []ChangedFile{},
-		Policy: r.Policy, AllowedScope: r.Policy.Filesystem.AllowWrite, Reasons: append([]string{}, r.Proof.Reasons...),
+		Policy: shortened(r.Policy), AllowedScope: fitting(r.Policy.Filesystem.AllowWrite, maxPacketScope), Reasons: append([]string{}, r.Proof.Reasons...),
 		Risk:        PacketRisk{r.Blast.Score, r.Future.Score, r.Future.Level},
 		PatchDigest: r.Patch.Digest, BaseDigest: r.BaseDigest,
 		Task: mask(r.Task, maxPacketTask), FailureClass: r.Proof.Class, Signature: r.Proof.Signature, Plan: r.Proof.Plan,
-		ForbiddenScope: append(append([]string{}, r.Policy.Filesystem.Deny...), r.Policy.Filesystem.Review...), ProtectedKinds: protectedKinds,
+		ForbiddenScope: append(fitting(r.Policy.Filesystem.Deny, maxPacketScope), fitting(r.Policy.Filesystem.Review, maxPacketScope)...), ProtectedKinds: protectedKinds,
 		PolicyDigest: r.PolicyDigest, PreviousAttempts: []PacketAttempt{}, Workspace: "base+patch", AskForScope: drive.ScopeMark,
 		Remaining: PacketRemaining{max(0, l.MaxAttempts-1-l.Attempt), int((l.MaxRuntime - l.Spent).Seconds()) / 10 * 10},
 	}
@@ -139,15 +144,60 @@ func newPacket(r run.Run, l run.Loop, diff string, red *guard.Redactor) (Packet,
 			p.FailedTests = append(p.FailedTests, fmt.Sprintf("%s: %d/%d passed", f.Phase, *f.TestsPassed, *f.TestsTotal))
 		}
 	}
-	p.FailedTests = append(p.FailedTests, r.Proof.FailedTests...)
-	for _, e := range r.Patch.Entries {
+	p.FailedTests = fitting(append(p.FailedTests, r.Proof.FailedTests...), maxPacketTests)
+	room := maxPacketFiles
+	for i, e := range r.Patch.Entries {
+		if room -= encoded(e.Path) + 80; room < 0 {
+			p.ChangedFilesCut = len(r.Patch.Entries) - i
+			break
+		}
 		p.ChangedFiles = append(p.ChangedFiles, ChangedFile{e.Path, e.ChangeType, string(e.Decision)})
 	}
-	for _, a := range l.Attempts[:max(0, len(l.Attempts)-1)] {
-		p.PreviousAttempts = append(p.PreviousAttempts, PacketAttempt{a.Attempt, string(a.Class), a.Signature, append([]string{}, a.Failed...)})
+	earlier := l.Attempts[:max(0, len(l.Attempts)-1)]
+	for _, a := range earlier {
+		p.PreviousAttempts = append(p.PreviousAttempts, PacketAttempt{a.Attempt, string(a.Class), a.Signature, fitting(a.Failed, maxPacketTests/len(earlier))})
 	}
 	p.Diff, p.DiffCut = mask(diff, maxPacketDiff), len(diff) > maxPacketDiff
 	return p, nil
+}
+
+// encoded is how many bytes a text takes in a packet, which is ASCII.
+func encoded(s string) int {
+	n := 2
+	for _, r := range s {
+		switch {
+		case r > 0xffff:
+			n += 12
+		case r < 0x20 || r >= 0x7f:
+			n += 6
+		case r == '"' || r == '\\':
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// fitting returns the first texts of a list that fit into so many bytes of a packet,
+// and how many more there are.
+func fitting(list []string, room int) []string {
+	out := []string{}
+	for i, s := range list {
+		if room -= encoded(s) + 8; room < 0 {
+			return append(out, fmt.Sprintf("… and %d more", len(list)-i))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// shortened is a policy with lists that fit; what decides is the whole one.
+func shortened(p policy.Policy) policy.Policy {
+	for _, l := range []*[]string{&p.Filesystem.AllowWrite, &p.Filesystem.Review, &p.Filesystem.Deny, &p.Process.Allow, &p.Process.Review, &p.Process.Deny} {
+		*l = fitting(*l, maxPacketScope)
+	}
+	return p
 }
 
 var protectedKinds = []string{"agent configuration", "build files", "CI of any vendor", "dependency manifests and lockfiles", "editor configuration", "hooks",
@@ -228,42 +278,38 @@ type FileDiff struct {
 	Note string `json:"note,omitempty"`
 }
 
-// diffs makes the unified diffs of a patch.
-func diffs(base *tree.Tree, m run.Manifest, objects string) []FileDiff {
-	var out []FileDiff
-	for _, e := range m.Entries {
-		d := FileDiff{Entry: e}
-		switch {
-		case e.BaseLink != nil || e.ResultLink != nil:
-			d.Note = fmt.Sprintf("link %s → %s", deref(e.BaseLink), deref(e.ResultLink))
-		case e.BaseSHA256 != nil && e.ResultSHA256 != nil && *e.BaseSHA256 == *e.ResultSHA256:
+// diffOf makes the unified diff of one path.
+func diffOf(base *tree.Tree, e run.Entry, objects string) FileDiff {
+	d := FileDiff{Entry: e}
+	switch {
+	case e.BaseLink != nil || e.ResultLink != nil:
+		d.Note = fmt.Sprintf("link %s → %s", deref(e.BaseLink), deref(e.ResultLink))
+	case e.BaseSHA256 != nil && e.ResultSHA256 != nil && *e.BaseSHA256 == *e.ResultSHA256:
+		d.Note = fmt.Sprintf("mode %04o → %04o", *e.BaseMode, *e.ResultMode)
+	case e.Binary:
+		d.Note = "binary"
+	default:
+		before, after, ok := texts(base, e, objects, maxDiffFile)
+		if !ok {
+			d.Note = "too long, or binary"
+			break
+		}
+		from, to := "a/"+e.Path, "b/"+e.Path
+		if e.BaseSHA256 == nil {
+			from = "/dev/null"
+		}
+		if e.ResultSHA256 == nil {
+			to = "/dev/null"
+		}
+		d.Text = udiff.Unified(from, to, before, after)
+		if e.ModeChanged() {
 			d.Note = fmt.Sprintf("mode %04o → %04o", *e.BaseMode, *e.ResultMode)
-		case e.Binary:
-			d.Note = "binary"
-		default:
-			before, after, ok := texts(base, e, objects, maxDiffFile)
-			if !ok {
-				d.Note = "too long, or binary"
-				break
-			}
-			from, to := "a/"+e.Path, "b/"+e.Path
-			if e.BaseSHA256 == nil {
-				from = "/dev/null"
-			}
-			if e.ResultSHA256 == nil {
-				to = "/dev/null"
-			}
-			d.Text = udiff.Unified(from, to, before, after)
-			if e.ModeChanged() {
-				d.Note = fmt.Sprintf("mode %04o → %04o", *e.BaseMode, *e.ResultMode)
-			}
 		}
-		if e.RenamedFrom != "" {
-			d.Note = strings.TrimPrefix(d.Note+"; renamed from "+e.RenamedFrom, "; ")
-		}
-		out = append(out, d)
 	}
-	return out
+	if e.RenamedFrom != "" {
+		d.Note = strings.TrimPrefix(d.Note+"; renamed from "+e.RenamedFrom, "; ")
+	}
+	return d
 }
 
 // texts returns an entry's text before and after; not ok when either is binary or longer than max.

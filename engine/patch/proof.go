@@ -123,7 +123,7 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 	case run.Blocked:
 		return end(risk.PolicyClass, "the policy denies the program; it was never started")
 	case run.Error:
-		return end(risk.Environment, "the agent could not be run: "+r.Error)
+		return end(risk.Environment, "the agent could not be run, or what it made not be taken: "+r.Error)
 	}
 	base, err := tree.Open(b.bases(), r.BaseDigest)
 	if err != nil {
@@ -246,6 +246,7 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name, shown string,
 	sum := sha256.New()
 	var counts summary
 	var mu sync.Mutex
+	live := b.watched(id, shown)
 	ran, err := process.Run(ctx, spec, process.Bounds{Time: limit, Output: maxPhase}, func(text []byte) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -256,8 +257,9 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name, shown string,
 		if f.OutputBytes += int64(len(text)); f.OutputBytes > maxPhaseText {
 			stop(errEndless)
 		}
-		b.progress(id, shown, text)
+		_, _ = live.Write(text) // it does not fail
 	})
+	_ = live.Close()
 	mu.Lock()
 	defer mu.Unlock()
 	f.Millis, f.OutputSHA256 = ran.Elapsed.Milliseconds(), hex.EncodeToString(sum.Sum(nil))

@@ -174,8 +174,11 @@ func (s *shop) Prove(ctx context.Context, l *run.Loop) (run.Proof, error) {
 // Content identifies the patch of a run of the loop.
 func (s *shop) Content(_ *run.Loop, id string) (string, bool, error) {
 	r, err := s.Run(id)
-	if err != nil || r.Patch == nil {
+	switch {
+	case err != nil || r.Patch == nil:
 		return "", true, err
+	case r.Status == run.Error: // nothing was captured: that is no empty patch
+		return "", false, nil
 	}
 	return r.ContentDigest, len(r.Patch.Entries) == 0, nil
 }
@@ -210,12 +213,12 @@ func (s *shop) Packet(_ context.Context, l *run.Loop) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	list, err := s.diff(r)
+	list, err := s.eachDiff(r)
 	if err != nil {
 		return "", err
 	}
 	var text strings.Builder
-	for _, d := range list {
+	for d := range list {
 		if d.Note != "" {
 			fmt.Fprintf(&text, "# %s %s: %s\n", d.Entry.ChangeType, d.Entry.Path, d.Note)
 		}
@@ -274,7 +277,9 @@ func (s *shop) build(l *run.Loop) (drive.Command, []byte, error) {
 		if err != nil {
 			return drive.Command{}, nil, err
 		}
-		q.SessionID = r.SessionID
+		if q.SessionID = r.SessionID; !drive.Resumable(q.SessionID) {
+			s.o.Log.Warn("the agent begins a new session: its run told none that can be resumed", "run", r.ID)
+		}
 	}
 	builder := s.o.Builder
 	if l.Profile == risk.Seed {

@@ -264,11 +264,11 @@ func (a *app) patchDiff() *cobra.Command {
 					return err
 				}
 				if a.json {
-					list, err := b.Diff(id)
+					list, err := b.EachDiff(id)
 					if err != nil {
 						return err
 					}
-					for _, d := range list {
+					for d := range list {
 						if err := a.out.object("vise.patch_diff/1", d); err != nil {
 							return err
 						}
@@ -300,7 +300,10 @@ func (a *app) printPatch(b *patch.Bench, id string) error {
 	if !tui.IsTerminalOut(a.out.w) {
 		return g.Encode(rawOutput{a.out})
 	}
-	for _, p := range g.Parts {
+	for p, err := range g.Parts {
+		if err != nil {
+			return err
+		}
 		a.out.printf("%s", strings.TrimRight(block(p.Head+p.Text), "\n"))
 		if p.Binary {
 			a.out.printf("(bytes that are no text, or a long one: not shown)")

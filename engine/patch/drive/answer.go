@@ -3,13 +3,14 @@ package drive
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
 // Answer is what an agent said at its end.
 type Answer struct {
 	Text      string // its last message
-	SessionID string // of its own session, "" when it did not say
+	SessionID string // of its own session, "" when it did not say, or not one that is Resumable
 	// NeedsScope is what the agent asks of a person when it says that a correct
 	// fix needs more than it may touch (see ScopeMark).
 	NeedsScope string
@@ -18,6 +19,12 @@ type Answer struct {
 // ScopeMark begins the line by which an agent asks for more scope; the prompt
 // tells it so.
 const ScopeMark = "VISE-NEEDS-SCOPE:"
+
+var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$`)
+
+// Resumable reports an id of a session that may become an argument: agents print
+// what they like, and --dangerously-skip-permissions is no id.
+func Resumable(id string) bool { return sessionID.MatchString(id) }
 
 // maxAnswer bounds the kept text, in bytes.
 const maxAnswer = 16 << 10
@@ -34,7 +41,7 @@ func Read(stdout []byte) Answer {
 			return
 		}
 		structured = true
-		if id := first(m, "session_id", "sessionID", "sessionId", "thread_id"); id != "" {
+		if id := first(m, "session_id", "sessionID", "sessionId", "thread_id"); Resumable(id) {
 			a.SessionID = id
 		}
 		if text := message(m); text != "" {

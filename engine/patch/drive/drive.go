@@ -19,7 +19,8 @@ type Request struct {
 	Prompt string
 	// Packet is the failure packet, for programs that take it on standard input.
 	Packet []byte
-	// SessionID resumes the agent's own session where the program can; "" starts afresh.
+	// SessionID resumes the agent's own session where the program can; "", and one
+	// that is not Resumable, starts afresh.
 	SessionID string
 }
 
@@ -150,6 +151,9 @@ func Build(r Request) (Command, error) {
 		return Command{Argv: slices.Clone(r.Argv), Stdin: r.Packet, Adapter: "generic"}, nil
 	}
 	head, args := r.Argv[:at+1], r.Argv[at+1:]
+	if !Resumable(r.SessionID) {
+		r.SessionID = ""
+	}
 	argv := a.place(args, r.Prompt, r.SessionID)
 	if argv == nil { // another subcommand than the one that takes a prompt
 		return Command{Argv: slices.Clone(r.Argv), Stdin: r.Packet, Adapter: "generic"}, nil

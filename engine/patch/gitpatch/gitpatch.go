@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"iter"
 	"path"
 	"strings"
 
@@ -39,31 +40,52 @@ type Part struct {
 	entry  run.Entry
 }
 
-// Parts returns the files of a patch in their order. prefix is the folder of the
-// project in the git work tree, slashed, "" for its top: git reads names from the
-// top of a work tree wherever it is called. lost are paths of which git cannot
-// tell all: it keeps one permission bit of nine.
-func Parts(entries []run.Entry, s Sources, prefix string) (parts []Part, lost []string, err error) {
+// Parts goes over the files of a patch in their order, one in memory at a time; the
+// first error is the last part. prefix is the folder of the project in the git work
+// tree, slashed, "" for its top: git reads names from the top of a work tree
+// wherever it is called.
+func Parts(entries []run.Entry, s Sources, prefix string) iter.Seq2[Part, error] {
+	return func(yield func(Part, error) bool) {
+		renamed := moves(entries)
+		for _, e := range entries {
+			if renamed[e.Path] {
+				continue
+			}
+			list, err := split(e, entries, s, prefix)
+			if err != nil {
+				yield(Part{}, fmt.Errorf("write the patch of %s: %w", e.Path, err))
+				return
+			}
+			for _, p := range list {
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// moves are the removed paths that git tells as the first half of a rename.
+func moves(entries []run.Entry) map[string]bool {
 	renamed := map[string]bool{}
 	for _, e := range entries {
 		if from, ok := renames(e, entries); ok {
 			renamed[from.Path] = true
 		}
 	}
+	return renamed
+}
+
+// Lost are paths of which git cannot tell all: it keeps one permission bit of nine.
+func Lost(entries []run.Entry) []string {
+	var lost []string
+	renamed := moves(entries)
 	for _, e := range entries {
-		if renamed[e.Path] {
-			continue
-		}
-		if differs(e) {
+		if !renamed[e.Path] && differs(e) {
 			lost = append(lost, e.Path)
 		}
-		list, err := split(e, entries, s, prefix)
-		if err != nil {
-			return nil, nil, fmt.Errorf("write the patch of %s: %w", e.Path, err)
-		}
-		parts = append(parts, list...)
 	}
-	return parts, lost, nil
+	return lost
 }
 
 // differs reports permission bits that git does not keep.
@@ -241,8 +263,11 @@ func quoted(prefix, p string) string {
 }
 
 // Write writes the parts.
-func Write(w io.Writer, parts []Part, s Sources) error {
-	for _, p := range parts {
+func Write(w io.Writer, parts iter.Seq2[Part, error], s Sources) error {
+	for p, err := range parts {
+		if err != nil {
+			return err
+		}
 		if _, err := io.WriteString(w, p.Head+p.Text); err != nil {
 			return err
 		}

@@ -2,7 +2,9 @@ package gitpatch_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -218,13 +220,11 @@ func trip(t testing.TB, base, after files, where string) {
 		git(t, top, nil, "commit", "-qm", "base", "--allow-empty")
 	}
 	s := gitpatch.Sources{Before: snap.Originals, After: tree.Objects(objects)}
-	parts, lost, err := gitpatch.Parts(c.Entries, s, prefix)
-	do(t, err)
-	if len(lost) > 0 {
+	if lost := gitpatch.Lost(c.Entries); len(lost) > 0 {
 		t.Errorf("git cannot tell %v", lost)
 	}
 	var out bytes.Buffer
-	do(t, gitpatch.Write(&out, parts, s))
+	do(t, gitpatch.Write(&out, gitpatch.Parts(c.Entries, s, prefix), s))
 	if out.Len() == 0 {
 		if len(c.Entries) > 0 {
 			t.Errorf("nothing tells of %v", c.Entries)
@@ -308,8 +308,38 @@ func TestLostBitsAreTold(t *testing.T) {
 	sum, size := run.Sum([]byte("x")), int64(1)
 	bits := func(n int) *int { return &n }
 	e := run.Entry{Path: "key", ChangeType: run.Modified, BaseSHA256: &sum, ResultSHA256: &sum, BaseMode: bits(0o644), ResultMode: bits(0o600), Size: &size}
-	parts, lost, err := gitpatch.Parts([]run.Entry{e}, gitpatch.Sources{}, "")
-	if err != nil || len(parts) != 0 || !slices.Equal(lost, []string{"key"}) {
-		t.Errorf("%+v, %v, %v", parts, lost, err)
+	for p, err := range gitpatch.Parts([]run.Entry{e}, gitpatch.Sources{}, "") {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if lost := gitpatch.Lost([]run.Entry{e}); !slices.Equal(lost, []string{"key"}) {
+		t.Errorf("lost: %v", lost)
+	}
+}
+
+// A large patch is written file by file: the bytes of the next one are read when
+// the one before is written.
+func TestPartsComeOneByOne(t *testing.T) {
+	var entries []run.Entry
+	sum, mode, size := run.Sum([]byte("x\n")), 0o644, int64(2)
+	for _, p := range []string{"a", "b", "c"} {
+		entries = append(entries, run.Entry{Path: p, ChangeType: run.Created, ResultSHA256: &sum, ResultMode: &mode, Size: &size})
+	}
+	read := map[string]bool{}
+	from := gitpatch.Sources{After: func(e run.Entry) (io.ReadCloser, error) {
+		read[e.Path] = true
+		if e.Path == "c" {
+			return nil, errors.New("its bytes are gone")
+		}
+		return io.NopCloser(strings.NewReader("x\n")), nil
+	}}
+	for p, err := range gitpatch.Parts(entries, from, "") {
+		if err != nil || p.Text == "" || len(read) != 1 {
+			t.Errorf("%+v, %v after reading %v", p, err, read)
+		}
+		break
+	}
+	var out strings.Builder
+	if err := gitpatch.Write(&out, gitpatch.Parts(entries, from, ""), from); err == nil || strings.Count(out.String(), "+x") != 2 {
+		t.Errorf("%v: %q", err, out.String())
 	}
 }
