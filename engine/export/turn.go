@@ -45,6 +45,11 @@ func (b *builder) turn(head trace.Session, t trace.Turn, report score.Report) {
 	b.number(root, "vise.turn_index", int64(t.Index))
 	b.link(root, link.Turn(head.ID, t.Index))
 	b.label(root, "vise.stop_reason", t.StopReason)
+	b.label(root, "vise.label", head.Label)
+	b.content(root, "vise.title", head.Title)
+	if t.Synthetic {
+		b.label(root, "vise.synthetic", "true")
+	}
 	b.messages(root, "gen_ai.input.messages", said("user", t.Input))
 	b.messages(root, "gen_ai.output.messages", said("assistant", lastAnswer(t)))
 	b.usage(root, t.Usage)
@@ -113,6 +118,10 @@ func (b *builder) step(s trace.Span, parent *otlp.Span) *otlp.Span {
 		span = b.span(s.ID, cmp.Or(s.Name, "chain"), parent, trace.CHAIN, s.Start, s.End)
 		b.content(span, "input.value", s.Input)
 		b.content(span, "output.value", s.Output)
+	}
+	b.label(span, "vise.span_id", s.ID)
+	if s.Pending {
+		b.label(span, "vise.pending", "true")
 	}
 	b.usage(span, s.Usage)
 	switch {

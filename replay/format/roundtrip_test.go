@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	exporter "vise/engine/export"
+	"vise/engine/guard"
+	"vise/engine/score"
 	"vise/engine/trace"
 	"vise/replay/format"
 	"vise/replay/format/native"
@@ -203,6 +207,62 @@ func TestOpenAIRoundTrip(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What is exported over OTLP comes back with its label, its turns and their order, the
+// ids, parents, errors and usage of its spans: of every recording of our own.
+func TestOTLPRoundTrip(t *testing.T) {
+	files, err := format.Walk(sessions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		first, _, err := read(t, file, format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range first.sessions {
+			if len(first.turns[s.ID]) == 0 {
+				continue
+			}
+			var b bytes.Buffer
+			for _, turn := range first.turns[s.ID] {
+				raw, err := exporter.Turn(s, turn, score.Report{}, guard.DefaultRedactor(), "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.Write(append(raw, '\n'))
+			}
+			path := filepath.Join(t.TempDir(), "out.jsonl")
+			if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			second, sum, err := read(t, path, format.Options{})
+			if err != nil || sum.Format != "otlp" || sum.Sessions != 1 {
+				t.Fatalf("%s: %+v, %v", file, sum, err)
+			}
+			if d := cmp.Diff(spelled(first, i), spelled(second, 0)); d != "" {
+				t.Errorf("%s, session %d (-want +got):\n%s", file, i, d[:min(len(d), 1500)])
+			}
+		}
+	}
+}
+
+// spelled is what an OTLP trace holds of a session.
+func spelled(c *collector, i int) (lines []string) {
+	s := c.sessions[i]
+	lines = append(lines, fmt.Sprintf("%s label=%q title=%q %+v", s.ID, s.Label, s.Title, s.Counts))
+	for _, turn := range c.turns[s.ID] {
+		lines = append(lines, fmt.Sprintf("turn %d %q synthetic=%t stop=%q", turn.Index, turn.Input, turn.Synthetic, turn.StopReason))
+		for _, s := range turn.Spans {
+			parent := s.Parent
+			if !slices.ContainsFunc(turn.Spans, func(o trace.Span) bool { return o.ID == parent }) {
+				parent = "" // in another turn: a trace cannot say so
+			}
+			lines = append(lines, fmt.Sprintf("%s %s under %q %s in=%q out=%q thought=%q error=%q pending=%t %d/%d", s.Kind, s.ID, parent, s.Name, s.Input, s.Output, s.Thought, s.Error, s.Pending, s.Usage.Input, s.Usage.Output))
+		}
+	}
+	return lines
 }
 
 // talk is what a chat holds of a session.

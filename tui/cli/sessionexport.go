@@ -140,12 +140,20 @@ func (a *app) sessionsExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s, err := a.openRead(cmd.Context()) // once: opening costs more than most sessions
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, s.Close()) }()
 			for _, id := range args {
-				s, head, err := a.openSession(cmd.Context(), id)
-				if err != nil {
+				var head trace.Session
+				if err := s.View(func(tx *store.Tx) (err error) {
+					head, err = findSession(tx, id)
+					return err
+				}); err != nil {
 					return err
 				}
-				if err := errors.Join(exportSession(w, s, head), s.Close()); err != nil {
+				if err := exportSession(w, s, head); err != nil {
 					return fmt.Errorf("export %s: %w", head.ID, err)
 				}
 			}

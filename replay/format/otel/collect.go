@@ -107,9 +107,14 @@ func (c *collector) hand(first *collected) error {
 		return mine
 	})
 	for _, t := range all {
-		t.sort(c.asIs)
+		t.sort(c.asIs || t.own() != nil) // our own exports are in order already
 	}
-	slices.SortStableFunc(all, func(a, b *collected) int { return a.spans[0].start.Compare(b.spans[0].start) })
+	slices.SortStableFunc(all, func(a, b *collected) int {
+		if x, y := a.own(), b.own(); x != nil && y != nil {
+			return cmp.Compare(x.attrs.number("vise.turn_index"), y.attrs.number("vise.turn_index"))
+		}
+		return a.spans[0].start.Compare(b.spans[0].start)
+	})
 	head := trace.Session{ID: first.session, Source: c.source, Attrs: map[string]any{}}
 	if head.ID == "" {
 		head.ID = first.id
@@ -123,14 +128,27 @@ func (c *collector) hand(first *collected) error {
 	}
 	for _, t := range all {
 		turn := trace.Turn{Input: t.input()}
+		own := t.own()
+		if own != nil {
+			turn.Synthetic = own.attrs.text("vise.synthetic") != ""
+			turn.StopReason = recording.Cut(own.attrs.text("vise.stop_reason"), 80)
+			// The root stands for the turn itself.
+			t.spans = slices.DeleteFunc(t.spans, func(s *span) bool { return s == own })
+		}
+		names := t.names()
 		for _, s := range t.spans {
 			out := s.interpret(c.rec)
+			if own != nil && out.Parent == own.id {
+				out.Parent = ""
+			}
 			if out.Parent != "" && !t.has(out.Parent) {
 				if out.Attrs == nil {
 					out.Attrs = map[string]any{}
 				}
 				out.Attrs["parent_elsewhere"], out.Parent = recording.Cut(out.Parent, 80), ""
 			}
+			out.ID = cmp.Or(names[out.ID], out.ID)
+			out.Parent = cmp.Or(names[out.Parent], out.Parent)
 			if turn.StopReason == "" {
 				turn.StopReason = recording.Cut(s.attrs.text("vise.stop_reason"), 80)
 			}
@@ -151,6 +169,28 @@ func (c *collector) hand(first *collected) error {
 		}
 	}
 	return c.rec.End()
+}
+
+// own is the root span of a turn that vise itself exported, nil in any other trace.
+func (t *collected) own() *span {
+	for _, s := range t.spans {
+		if s.parent == "" && s.attrs.text("vise.trace_id") != "" && s.attrs["vise.turn_index"] != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// names are the ids that the spans of such a turn had before the export. One that two
+// spans have is left out.
+func (t *collected) names() map[string]string {
+	names, taken := map[string]string{}, map[string]bool{}
+	for _, s := range t.spans {
+		if id := s.attrs.text("vise.span_id"); id != "" && len(id) <= 200 && !taken[id] {
+			names[s.id], taken[id] = id, true
+		}
+	}
+	return names
 }
 
 // has reports whether a span is in the trace.
@@ -240,6 +280,10 @@ func (c *collector) describe(head *trace.Session, all []*collected) {
 	var ids []string
 	for _, t := range all {
 		ids = append(ids, t.id)
+		if own := t.own(); own != nil {
+			head.Label = recording.Cut(own.attrs.text("vise.label"), 80)
+			head.Title = recording.FirstWords(c.rec.Mask(own.attrs.text("vise.title")))
+		}
 		for _, s := range t.spans {
 			if head.Agent == "" {
 				if head.Agent = s.attrs.text("gen_ai.agent.name", "agent.name"); head.Agent == "" {

@@ -105,9 +105,21 @@ func (s *span) interpret(rec *recording.Recorder) trace.Span {
 		}
 		out.Output, out.Thought = s.answer()
 	}
+	if s.attrs.text("vise.span_id") != "" { // of our own export: nothing has to be guessed
+		switch out.Kind {
+		case trace.LLM:
+			out.Name = s.attrs.text("gen_ai.request.model")
+		case trace.AGENT:
+			out.Name = s.attrs.text("gen_ai.agent.name")
+			fallthrough
+		case trace.CHAIN:
+			out.Input, out.Output = s.attrs.text("input.value"), s.attrs.text("output.value")
+		}
+	}
 	if out.Kind == trace.TOOL && s.attrs.text("error.type") == unanswered {
 		out.Pending = true
 	} else if s.failed {
+		out.Pending = s.attrs.text("vise.pending") != ""
 		out.Error = rec.ErrorLine(s.complaint(), "the span ended with an error")
 	}
 	for _, e := range s.events {
