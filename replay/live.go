@@ -20,8 +20,10 @@ import (
 // session of the developer: every turn is stored, evaluated and settled before
 // the next one. n numbers repeated runs of the same session. The head of the
 // new session is returned even when the run ended early. With a tape the agent's
-// model calls are answered by it, and nothing of them goes out.
-func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs []string, n int, tape *cassette.Tape) (trace.Session, error) {
+// model calls are answered by it, and nothing of them goes out. resumed, if its ID is
+// set, is an earlier run whose session the agent goes on with; inputs are those that it
+// has not had.
+func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs []string, n int, tape *cassette.Tape, resumed trace.Session) (trace.Session, error) {
 	if len(inputs) == 0 {
 		return trace.Session{}, fmt.Errorf("session %s holds no user input to replay", from.ID)
 	}
@@ -34,6 +36,13 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		ReplayOf: from.ID, TaskSummary: from.TaskSummary, ScopeHints: from.ScopeHints, Started: r.Now(),
 		Attrs: map[string]any{"run_id": runID, "command": r.Agent.Command[0]},
 	}
+	load, _ := resumed.Attrs["agent_session"].(string)
+	if resumed.ID != "" {
+		if load == "" {
+			return head, fmt.Errorf("resume session %s: it is not known under what name the agent keeps it; replay %s instead", resumed.ID, from.ID)
+		}
+		head.Attrs["resumes"] = resumed.ID
+	}
 	hidden, err := host.Hidden(ctx, head)
 	if err != nil {
 		return head, err
@@ -42,7 +51,7 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	view.Hidden, head.RulesHidden = hidden, hidden
 	var turns int
 	out, err := r.drive(ctx, plan{
-		runID: runID, sessionID: head.ID, inputs: inputs, view: view, recorded: from.ID,
+		runID: runID, sessionID: head.ID, inputs: inputs, view: view, recorded: from.ID, load: load,
 		onIdle: func(turn int, silent time.Duration) {
 			host.Publish(event.Event{Type: event.AgentIdle, At: r.Now(), SessionID: head.ID, TurnIndex: event.Turn(turn), RunID: runID,
 				Data: map[string]any{"silent_s": int(silent.Seconds()), "limit_s": int(r.Agent.IdleTimeout.Seconds())}})
@@ -58,11 +67,17 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 			head.Agent = info.Name()
 			head.Attrs["sandbox"] = info.Held.String()
 			r.Agent.describe(info, head.Attrs)
+			if info.AgentSession != "" && info.Loads {
+				head.Attrs["agent_session"] = info.AgentSession
+			}
 			data := map[string]any{"agent": head.Agent, "replay_of": from.ID, "pid": info.PID, "turns": len(inputs)}
 			if len(hidden) > 0 {
 				data["rules_hidden"] = hidden
 			}
 			r.Agent.describe(info, data)
+			if resumed.ID != "" {
+				data["resumes"] = resumed.ID
+			}
 			return host.BeginSession(ctx, head, event.Event{Type: event.AgentStarted, SessionID: head.ID, RunID: runID,
 				Data: withSandbox(info.Held, data)})
 		},

@@ -94,6 +94,7 @@ type plan struct {
 	view      tools.Options
 	rules     rule.Source // nil: the project's
 	caseID    string
+	load      string // the agent's own id of a session that goes on; "" opens a new one
 	recorded  string // session whose answers the agent's requests get, unless that of caseID
 	ttl       time.Duration
 	// onIdle is told that the agent is silent in a turn.
@@ -201,7 +202,7 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		Preamble:    r.preamble(),
 		Permissions: driver.Policy(r.Agent.Permissions),
 		Effects:     driver.Effects(r.Agent.Effects), Tape: answers, Shared: r.Agent.Workspace == "inplace", Hide: r.Hide,
-		Mode: r.Agent.Mode, Options: r.Agent.Options, OnIdle: p.onIdle,
+		Mode: r.Agent.Mode, Options: r.Agent.Options, OnIdle: p.onIdle, Load: p.load,
 		TurnTimeout: r.Agent.TurnTimeout, IdleTimeout: r.Agent.IdleTimeout, StartTimeout: r.Agent.StartTimeout,
 		EnvWait: p.envWait, OnExecution: p.onExecution,
 		Log:       log,

@@ -169,7 +169,7 @@ func (a *app) demoRun(ctx context.Context, h *harness, head trace.Session, input
 	if err != nil {
 		return 0, err
 	}
-	if err := h.live(ctx, head, inputs, n, nil); err != nil {
+	if err := h.live(ctx, head, inputs, n, nil, trace.Session{}); err != nil {
 		return 0, err
 	}
 	return countNotices(h.store, before)

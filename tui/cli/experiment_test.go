@@ -115,7 +115,7 @@ func (l *lab) live(name string, inputs []string, fails bool) string {
 	l.t.Helper()
 	for n := range 100 {
 		before := len(l.cases(evidence.Failure))
-		head, err := l.runner.Live(l.t.Context(), l.h, trace.Session{ID: name, Origin: trace.Recorded}, inputs, n, nil)
+		head, err := l.runner.Live(l.t.Context(), l.h, trace.Session{ID: name, Origin: trace.Recorded}, inputs, n, nil, trace.Session{})
 		if err != nil {
 			l.t.Fatal(err)
 		}

@@ -23,6 +23,7 @@ type replayFlags struct {
 	failOnNotice bool
 	offline      bool
 	dryRun       bool
+	resume       bool
 	repeat       int
 	all          bool
 	taskSummary  string
@@ -40,6 +41,9 @@ func (a *app) replayCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && !f.all {
 				return usagef("replay: name a session or use --all; vise sessions ls lists them")
+			}
+			if f.resume && (f.recorded || f.offline || f.all || f.repeat > 1) {
+				return usagef("replay: --resume goes on with one run each, with the agent; leave out --recorded, --offline, --all and --repeat")
 			}
 			if f.recorded && f.dryRun {
 				return usagef("replay: --recorded runs no agent and asks no model, so there is nothing to foresee; use one of them")
@@ -70,6 +74,7 @@ func (a *app) replayCmd() *cobra.Command {
 	}
 	c.Flags().BoolVar(&f.recorded, "recorded", false, "score the recorded turns themselves, without an agent")
 	c.Flags().BoolVar(&f.offline, "offline", false, "answer the agent's model calls from the recording of the session")
+	c.Flags().BoolVar(&f.resume, "resume", false, "SESSION is a run that ended early: have the agent load it and go on with what it has not had")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "say what is recorded, what would go out and what it would cost, and run nothing")
 	c.Flags().BoolVar(&f.observeOnly, "observe-only", false, "score and journal, store no notice, repair nothing")
 	c.Flags().BoolVar(&f.noValidate, "no-validate", false, "do not validate candidates at the end")
@@ -135,9 +140,26 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 				}
 				continue
 			}
+			var resumed trace.Session
+			if f.resume {
+				resumed = head
+				if head, err = resumable(h.store, head); err != nil {
+					return err
+				}
+			}
 			inputs, err := userInputs(h.store, head.ID)
 			if err != nil {
 				return err
+			}
+			if f.resume {
+				done, err := finished(h.store, resumed.ID)
+				if err != nil {
+					return err
+				}
+				if done >= len(inputs) {
+					return fmt.Errorf("replay --resume: session %s has had all of its %d inputs", resumed.ID, len(inputs))
+				}
+				inputs = inputs[done:]
 			}
 			var tape *cassette.Tape
 			if f.offline {
@@ -145,7 +167,7 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 					return err
 				}
 			}
-			if err := h.live(ctx, head, inputs, n, tape); err != nil {
+			if err := h.live(ctx, head, inputs, n, tape, resumed); err != nil {
 				return err
 			}
 			if tape != nil {
@@ -225,10 +247,33 @@ func (a *app) tellPaused(h *harness) (since string, paused bool, err error) {
 }
 
 // live runs one session through the agent. A validation round never runs beside it.
-func (h *harness) live(ctx context.Context, head trace.Session, inputs []string, n int, tape *cassette.Tape) error {
+func (h *harness) live(ctx context.Context, head trace.Session, inputs []string, n int, tape *cassette.Tape, resumed trace.Session) error {
 	defer h.LiveTurn()()
-	_, err := h.runner.Live(ctx, h.Harness, head, inputs, n, tape)
+	_, err := h.runner.Live(ctx, h.Harness, head, inputs, n, tape, resumed)
 	return err
+}
+
+// resumable returns the session that a run was made of.
+func resumable(s *store.Store, run trace.Session) (from trace.Session, err error) {
+	if run.Origin != trace.Live || run.ReplayOf == "" {
+		return from, fmt.Errorf("replay --resume: %s is no run of the agent; vise sessions ls --origin live lists them", run.ID)
+	}
+	err = s.View(func(tx *store.Tx) error {
+		from, err = findSession(tx, run.ReplayOf)
+		return err
+	})
+	return from, err
+}
+
+// finished counts the turns of a run that the agent has ended itself.
+func finished(s *store.Store, id string) (n int, err error) {
+	err = eachTurn(s, id, func(t trace.Turn, _ *score.Report) error {
+		if !t.CutShort() {
+			n++
+		}
+		return nil
+	})
+	return n, err
 }
 
 // describe puts what the command line says about the task into the head.

@@ -208,7 +208,7 @@ func (h *harness) replayOne(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	return h.live(ctx, head, inputs, runs, nil)
+	return h.live(ctx, head, inputs, runs, nil, trace.Session{})
 }
 
 // keyPlace says where a key binding is written.

@@ -56,11 +56,25 @@ type opened struct {
 		} `json:"availableModels"`
 	} `json:"models"`
 	Options []struct {
-		ID       string `json:"id"`
-		Category string `json:"category"`
-		Type     string `json:"type"`
+		ID       string          `json:"id"`
+		Category string          `json:"category"`
+		Type     string          `json:"type"`
+		Current  json.RawMessage `json:"currentValue"`
 	} `json:"configOptions"`
 }
+
+// modeOption reports whether the mode is one of the session's options, as newer agents
+// have it, and which it is.
+func (o opened) modeOption() (current string, ok bool) {
+	for _, opt := range o.Options {
+		if opt.ID == modeName || opt.Category == modeName {
+			return valueText(opt.Current), true
+		}
+	}
+	return "", false
+}
+
+const modeName = "mode"
 
 // open does the handshake, opens a session or loads one, and sets its mode and options.
 func (s *session) open(ctx context.Context, load string) error {
@@ -115,6 +129,8 @@ func (s *session) open(ctx context.Context, load string) error {
 	s.info.AgentSession = oneLine(got.SessionID, 256)
 	if got.Modes != nil {
 		s.info.Mode = oneLine(got.Modes.Current, 128)
+	} else if current, ok := got.modeOption(); ok {
+		s.info.Mode = oneLine(current, 128)
 	}
 	s.mu.Unlock()
 	if err := s.adjust(ctx, got); err != nil {
@@ -148,7 +164,14 @@ func (s *session) load(ctx context.Context, id string, can bool, servers []sdk.M
 // adjust sets the mode and the options that are asked for. What the agent does not offer
 // is an error that lists what it does.
 func (s *session) adjust(ctx context.Context, got opened) error {
-	if mode := s.cfg.Mode; mode != "" {
+	if _, is := got.modeOption(); is && got.Modes == nil && s.cfg.Mode != "" {
+		if err := s.setOption(ctx, got, modeName, s.cfg.Mode); err != nil {
+			return fmt.Errorf("agent.mode %q: %w", s.cfg.Mode, err)
+		}
+		s.mu.Lock()
+		s.info.Mode = s.cfg.Mode
+		s.mu.Unlock()
+	} else if mode := s.cfg.Mode; mode != "" {
 		var offered []string
 		if got.Modes != nil {
 			for _, m := range got.Modes.Available {

@@ -80,11 +80,12 @@ func talkToOpencode(t *testing.T, bin string, confined bool) {
 		box = &process.Sandbox{Write: []string{dir, home}, Home: os.Getenv("HOME"), Network: process.Network{
 			Services: []string{strings.TrimPrefix(model.URL, "http://"), strings.Split(strings.TrimPrefix(server.URL, "http://"), "/")[0]}}}
 	}
-	agent, err := acp.Start(t.Context(), driver.Config{
+	cfg := driver.Config{
 		Command: []string{bin, "acp"}, Dir: dir, Sandbox: box, SessionID: "s1", MCP: []driver.MCPServer{server}, Log: &log, StartTimeout: 60 * time.Second,
 		Env: driver.Environ(nil, map[string]string{"HOME": home, "TMPDIR": home, "OPENCODE_CONFIG": config, "OPENCODE_DISABLE_AUTOUPDATE": "1",
 			"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"}, os.Environ()),
-	})
+	}
+	agent, err := acp.Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log.String())
 	}
@@ -113,5 +114,24 @@ func talkToOpencode(t *testing.T, bin string, confined bool) {
 	if len(set.Surfaced()) == 0 {
 		t.Error("the rule server saw no read")
 	}
-	t.Logf("%s %s, %d model calls", info.Agent, info.Version, asked)
+	t.Logf("%s %s, %d model calls, loads %v, mode %q, capabilities %s", info.Agent, info.Version, asked, info.Loads, info.Mode, info.Capabilities)
+	if !info.Loads {
+		return
+	}
+	// Another process goes on with the session, in another mode; what it tells of the past
+	// is no part of the next turn.
+	agent.Close(context.Background())
+	cfg.Load, cfg.Mode = info.AgentSession, "plan"
+	again, err := acp.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("load: %v\n%s", err, log.String())
+	}
+	defer again.Close(context.Background())
+	got, err := again.Prompt(t.Context(), 2, "And now?")
+	if err != nil || again.Info().Mode != "plan" || again.Info().AgentSession != info.AgentSession {
+		t.Errorf("after loading: %v, %+v", err, again.Info())
+	}
+	if said := strings.Join(lines(got), "\n"); strings.Count(said, "LLM I will confirm the refund.") != 1 {
+		t.Errorf("the turn after loading: %s", said)
+	}
 }
