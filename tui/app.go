@@ -289,6 +289,8 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.settled(msg)
 	case aheadMsg:
 		return a.foreseen(msg)
+	case pickMsg:
+		return a.picked(msg)
 	case namesMsg:
 		return a.named(msg)
 	case logMsg:

@@ -138,6 +138,8 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.sessionAct(id, arg)
 	case action.Pin, action.Remove:
 		return a.sessionAct(id, "")
+	case action.Pick:
+		return a.pick(arg)
 	case action.Diff:
 		return a.beside(arg)
 	case action.Fork:

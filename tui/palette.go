@@ -213,7 +213,7 @@ func (p *palette) run(a *App, c choice) tea.Cmd {
 // for it by themselves or have a default.
 func needsText(act action.Action) bool {
 	switch act.ID {
-	case action.Themes, action.Filter, action.Search, action.Breakpoint, action.Edit, action.Diff, action.Fork, action.Log:
+	case action.Themes, action.Filter, action.Search, action.Breakpoint, action.Edit, action.Diff, action.Fork, action.Log, action.Pick:
 		return false
 	}
 	return act.Arg != ""

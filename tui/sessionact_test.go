@@ -133,3 +133,64 @@ func TestRemoveSession(t *testing.T) {
 		t.Errorf("said %q; %d acts", again.app.toast.text, len(again.app.acts.list))
 	}
 }
+
+// S finds a session by letters of its name, id, input or agent; enter goes there.
+func TestPickSession(t *testing.T) {
+	b := newBench(t, worked(t), 120, 34)
+	if _, err := b.harness.RenameSession(t.Context(), "s-0001", "Hose and Blanket"); err != nil {
+		t.Fatal(err)
+	}
+	b.pumpApp()
+	b.app.ctx.Scope.Session = b.head.ID
+	b.send(nil)
+	b.press("E", "S")
+	b.screenHas("2 of 2 sessions", "Hose and Blanket", "torn-blanket")
+	b.typed("hsblk")
+	b.screenHas("1 of 2 sessions")
+	b.press("enter")
+	if s := b.app.ctx.Scope; s.Session != "s-0001" || b.app.view != debugView || len(b.app.overlays) != 0 {
+		t.Errorf("went to %+v in view %s", s, b.app.view)
+	}
+	b.press("S")
+	b.typed("zzzz")
+	b.screenHas("no session matches")
+	b.press("enter", "esc")
+	if b.app.ctx.Scope.Session != "s-0001" || len(b.app.overlays) != 0 {
+		t.Errorf("nothing was picked, and the scope is %+v", b.app.ctx.Scope)
+	}
+	// What is typed meanwhile is not the picker's.
+	b.press("/")
+	b.send(pickMsg{list: []sessionRow{{}}})
+	if len(b.app.overlays) != 0 {
+		t.Error("the picker opened over a search")
+	}
+}
+
+// The next start is where the last was: view, pane, cursor, filters, sizes.
+func TestResumesExactly(t *testing.T) {
+	d := worked(t)
+	b := newBench(t, d, 160, 50)
+	b.app.ctx.Scope.Session, b.app.ctx.Scope.Turn = "s-0001", 1
+	b.send(nil)
+	b.press("1", "f")
+	b.typed("turns>1")
+	b.press("enter", ">", ">", "3", "down", "+", "Z")
+	b.frame()
+	if err := writePlace(t.Context(), b.store, b.app.place()); err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := ReadPlace(b.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := newBench(t, d, 160, 50)
+	again.app.settlePlace(p)
+	again.run(again.app.goBack(p))
+	again.send(nil)
+	if got, want := again.screen(), b.screen(); got != want || !strings.Contains(want, "filter 2 of 2") {
+		t.Errorf("the screen is another one:\n%s\nwas\n%s", got, want)
+	}
+	if *again.app.ctx.Scope != *b.app.ctx.Scope || again.app.focus != b.app.focus || again.app.half != b.app.half || b.app.ctx.Scope.Span == "" {
+		t.Errorf("at %+v %s, was %+v %s", again.app.ctx.Scope, again.app.focus, b.app.ctx.Scope, b.app.focus)
+	}
+}

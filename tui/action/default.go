@@ -80,6 +80,7 @@ var defaults = []Action{
 	{ID: Search, Title: "search in this pane", Short: "search", Group: "find", Scope: Global, Keys: []string{"/"}, Arg: "text", Rank: 14},
 	{ID: Filter, Title: "filter this pane", Short: "filter", Group: "find", Scope: Global, Keys: []string{"f"}, Arg: "expression", Rank: 15},
 	{ID: KeepFilter, Title: "keep this filter under a name", Group: "find", Scope: Global, Keys: []string{"F"}, Arg: "name"},
+	{ID: Pick, Title: "find a session by name, id, input or agent", Group: "find", Scope: Global, Keys: []string{"S"}, Arg: "letters"},
 	{ID: Turn, Title: "go to a turn", Group: "find", Scope: Global, Keys: []string{"#"}, Arg: "number"},
 	{ID: Open, Title: "open a link", Group: "find", Scope: Global, Keys: []string{"O"}, Arg: "link"},
 
