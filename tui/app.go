@@ -80,6 +80,7 @@ type App struct {
 	lastAct   action.ID
 	// discarding is the fork that the next press of its key removes.
 	discarding string
+	leaving    bool   // q was pressed while something runs; the next one quits
 	title      string // of the terminal's window
 }
 
@@ -129,7 +130,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 		a.look.options = style.Options{NoColor: true, ASCII: true, Words: true}
 		a.still, a.tabs94, a.noStatus = true, false, true
 	}
-	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Patch: cfg.Patch, Now: cfg.Now, NoAgent: cfg.Replay == nil,
+	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Patch: cfg.Patch, Now: cfg.Now, NoAgent: cfg.Replay == nil, Keys: keys,
 		Scope: &Scope{Session: cfg.Session, Turn: NoTurn}}
 	a.last = *a.ctx.Scope
 	a.restyle()

@@ -27,6 +27,8 @@ type AttentionItem struct {
 	SessionID string    `json:"session_id,omitempty"`
 	TurnIndex int       `json:"turn_index,omitempty"`
 	NoticeID  string    `json:"notice_id,omitempty"`
+	// NoticeIDs are the notices that still wait, where there may be several.
+	NoticeIDs []string  `json:"notice_ids,omitempty"`
 	EpisodeID string    `json:"episode_id,omitempty"`
 	RuleID    string    `json:"rule_id,omitempty"`
 	RunID     string    `json:"run_id,omitempty"`
@@ -205,15 +207,21 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 			return attended{"repair goes on; " + count(n, "notice") + " acknowledged", nil}
 		}, true
 	case action.Acknowledge:
-		if p.cursor >= len(p.items) || p.items[p.cursor].NoticeID == "" || ctx.Harness == nil {
-			return func() tea.Msg { return sayMsg{"no notice is selected", style.Dim} }, true
+		acked := p.notices()
+		if len(acked) == 0 || ctx.Harness == nil {
+			return func() tea.Msg { return sayMsg{"no notice waits in this row", style.Dim} }, true
 		}
-		h, end, acked := ctx.Harness, ctx.Ctx, p.items[p.cursor].NoticeID
+		h, end := ctx.Harness, ctx.Ctx
 		return func() tea.Msg {
-			if err := h.AckNotice(end, acked, "acknowledged in the workbench"); err != nil {
-				return attended{"acknowledge", err}
+			for _, id := range acked {
+				if err := h.AckNotice(end, id, "acknowledged in the workbench"); err != nil {
+					return attended{"acknowledge", err}
+				}
 			}
-			return attended{"acknowledged " + tag(acked), nil}
+			if len(acked) > 1 {
+				return attended{"acknowledged " + count(len(acked), "notice"), nil}
+			}
+			return attended{"acknowledged " + tag(acked[0]), nil}
 		}, true
 	case action.Protect:
 		if p.cursor >= len(p.items) || p.items[p.cursor].Kind != "win_offered" || ctx.Harness == nil {
@@ -252,6 +260,21 @@ func (p *attentionPane) episode() string {
 		return ""
 	}
 	return p.items[p.cursor].EpisodeID
+}
+
+// notices are those that wait in the row under the cursor.
+func (p *attentionPane) notices() []string {
+	if p.cursor >= len(p.items) {
+		return nil
+	}
+	x := p.items[p.cursor]
+	if len(x.NoticeIDs) > 0 {
+		return x.NoticeIDs
+	}
+	if x.NoticeID != "" && x.Kind == "needs_human" {
+		return []string{x.NoticeID}
+	}
+	return nil
 }
 
 // Mouse implements Pane.

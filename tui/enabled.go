@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"vise/engine/rule"
 	"vise/tui/action"
 )
@@ -23,7 +25,14 @@ func (a *App) disabled(id action.ID) string {
 		if a.ctx.Scope.Session == "" {
 			return "no session is selected"
 		}
+		if why := a.unseen(); why != "" {
+			return why
+		}
 		return run.Busy()
+	case action.Protect:
+		if why := a.unseen(); why != "" {
+			return why
+		}
 	case action.Validate:
 		return run.Busy()
 	case action.ValidateOne:
@@ -115,4 +124,30 @@ func (a *App) live(id action.ID) bool {
 		return a.disabled(id) == "" || a.disabled(action.Forward) == ""
 	}
 	return a.disabled(id) == ""
+}
+
+// atWork says what would be cut off if vise ended now; "" when nothing would.
+func (a *App) atWork() string {
+	switch {
+	case a.ctx.Held != nil:
+		return "a repair is held"
+	case a.ctx.PatchHeld != nil:
+		return "a patch loop is held"
+	}
+	why, _, _ := strings.Cut(a.conductor.Running().Busy(), ";")
+	return why
+}
+
+// lister is a pane of rows that one acts on; a filter may leave none.
+type lister interface{ Listed() int }
+
+// unseen says why an act on the selected row of the pane in focus must not be done: a
+// filter passes no row, and what cannot be seen is not acted on.
+func (a *App) unseen() string {
+	p, ok := a.panes[a.focus].(lister)
+	f, filters := a.panes[a.focus].(Filterer)
+	if !ok || !filters || f.Filtered() == "" || p.Listed() > 0 {
+		return ""
+	}
+	return "nothing is selected: the filter passes no row here"
 }

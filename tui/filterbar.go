@@ -149,7 +149,7 @@ func (a *App) keepFilter(name string) tea.Cmd {
 		delete(a.saved, name)
 		return a.say(style.Info, "@"+name+" is forgotten")
 	}
-	if len(a.saved) >= maxKept {
+	if _, known := a.saved[name]; !known && len(a.saved) >= maxKept {
 		return a.say(style.Warn, "there are "+itoa(maxKept)+" kept filters; without a filter in force :keep NAME forgets one")
 	}
 	a.did(act{Kind: actKept, Target: name, Before: said(a.saved[name]), After: said(p.Filtered())})

@@ -77,11 +77,17 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 	if a.lastAct = id; id != action.Discard {
 		a.discarding = ""
 	}
+	leaving := a.leaving
+	a.leaving = false
 	a.cfg.Log.Debug("act", "id", id, "arg", arg)
 	switch id {
 	case action.Suspend:
 		return tea.Sequence(tea.Raw(ansi.ResetModeLightDark), tea.Suspend)
 	case action.Quit:
+		if what := a.atWork(); what != "" && !leaving {
+			a.leaving = true
+			return a.say(style.Warn, what+"; "+a.ctx.Key(action.Quit)+" again ends it and vise")
+		}
 		return tea.Quit
 	case action.Help:
 		return a.open(newHelpCard(a))

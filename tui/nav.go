@@ -51,7 +51,10 @@ func (a *App) setFocus(id PaneID) {
 	if p := a.panes[a.focus]; p != nil {
 		p.SetFocus(false)
 	}
-	if id != a.focus {
+	if id != a.focus && a.search != nil {
+		if s, ok := a.panes[a.focus].(Searcher); ok {
+			s.Search(a.ctx, "") // its marks end with it
+		}
 		a.search = nil
 	}
 	a.focus = id

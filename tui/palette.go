@@ -63,7 +63,7 @@ func (a *App) ask(id action.ID) tea.Cmd {
 // remember takes a command into the palette's history.
 func (a *App) remember(c choice) {
 	line := string(c.ID) + " " + c.arg
-	a.recent = slices.DeleteFunc(a.recent, func(s string) bool { return s == line })
+	a.recent = slices.DeleteFunc(slices.Clone(a.recent), func(s string) bool { return s == line })
 	a.recent = append([]string{line}, a.recent...)
 	a.recent = a.recent[:min(len(a.recent), maxRecent)]
 	a.unsaved = true

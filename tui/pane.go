@@ -107,8 +107,23 @@ type Context struct {
 	Running Activity
 	// Names are what people call sessions, by id.
 	Names map[string]string
+	// Keys are the actions with the keys that a person gave them.
+	Keys *action.Registry
 	// NoAgent: none is configured, so nothing can be replayed.
 	NoAgent bool
+}
+
+// Key is what a person presses for an action, for texts that name it: its first key, or
+// its command when it has none.
+func (c *Context) Key(id action.ID) string {
+	if c.Keys == nil {
+		return ":" + string(id)
+	}
+	act, _ := c.Keys.Action(id)
+	if len(act.Keys) == 0 {
+		return ":" + act.Title
+	}
+	return act.Keys[0]
 }
 
 // Repairs reports whether this process is repairing the episode. The store's word

@@ -62,6 +62,7 @@ func (p *sessionsPane) leap(ctx *Context, to place) tea.Cmd {
 func (p *sessionsPane) stopSeeking() {
 	if p.stop != nil {
 		p.stop()
+		p.stop = nil
 	}
 	p.jump.drop()
 }

@@ -393,3 +393,6 @@ func (p *sessionsPane) originOf(id string) string {
 	}
 	return ""
 }
+
+// Listed implements lister.
+func (p *sessionsPane) Listed() int { return p.list.Len() }

@@ -311,3 +311,6 @@ func (p *turnsPane) Mouse(ctx *Context, _, y int, m tea.MouseMsg) tea.Cmd {
 	}
 	return nil
 }
+
+// Listed implements lister.
+func (p *turnsPane) Listed() int { return p.list.Len() }

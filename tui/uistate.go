@@ -61,14 +61,14 @@ func writePlace(ctx context.Context, s *store.Store, p Place) error {
 // place is where the person is now.
 func (a *App) place() Place {
 	p := Place{View: string(a.view), Focus: string(a.focus), Focused: map[string]string{}, Zoom: a.zoom, Half: a.half, Scope: *a.ctx.Scope,
-		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: maps.Clone(a.saved), Recent: a.recent, Breaks: breakTexts(a.ctx.Breaks),
+		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: maps.Clone(a.saved), Recent: slices.Clone(a.recent), Breaks: breakTexts(a.ctx.Breaks),
 		Acts: slices.Clone(a.acts.list), Undone: len(a.acts.list) - a.acts.next}
 	for v, f := range a.focused {
 		p.Focused[string(v)] = string(f)
 	}
 	for v, w := range a.shape {
 		if len(w) > 0 {
-			p.Shape[string(v)] = w
+			p.Shape[string(v)] = maps.Clone(w)
 		}
 	}
 	for id, pane := range a.panes {
@@ -109,6 +109,10 @@ func (a *App) goBack(p Place) tea.Cmd {
 	}
 	a.show(viewID(p.View), PaneID(p.Focus))
 	a.zoom, a.half = p.Zoom, p.Half
+	if id := p.Scope.Session; a.gone(id) {
+		p.Scope = Scope{Turn: NoTurn}
+		cmds = append(cmds, a.say(style.Info, "session "+tag(id)+" was removed since; this is the newest"))
+	}
 	*a.ctx.Scope = p.Scope
 	a.arrange()
 	for id, text := range p.Filters {
@@ -117,6 +121,20 @@ func (a *App) goBack(p Place) tea.Cmd {
 		}
 	}
 	return tea.Batch(cmds...)
+}
+
+// gone reports whether a session that was looked at is in the store no more.
+func (a *App) gone(id string) bool {
+	if id == "" {
+		return false
+	}
+	known := true // of a store that cannot be read nothing is known
+	_ = a.ctx.Store.View(func(tx *store.Tx) (err error) {
+		_, known, err = tx.Session(id)
+		known = known || err != nil
+		return err
+	})
+	return !known
 }
 
 // saveAfter is how long a person must rest before the place is saved.

@@ -8,6 +8,7 @@ import (
 	"vise/engine"
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/guard"
 	"vise/engine/notice"
 	"vise/engine/rule"
 	"vise/store"
@@ -66,7 +67,10 @@ func Waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionI
 	if out, err = offered(tx, out); err != nil {
 		return nil, err
 	}
-	return undecided(tx, out)
+	if out, err = undecided(tx, out); err != nil {
+		return nil, err
+	}
+	return unrepaired(tx, out)
 }
 
 // maxOffered is how many offers of wins are shown: they are no trouble.
@@ -168,24 +172,27 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 		if why != "" {
 			why = causeFirst(why, "") + "; "
 		}
+		open, err := pendingOf(tx, e.NoticeIDs)
+		if err != nil {
+			return nil, err
+		}
+		if len(e.NoticeIDs) > 0 && len(open) == 0 {
+			continue // a person, or a later repair, has dealt with them
+		}
 		cut := e.Result != nil && e.Result.ErrorCategory == "interrupted" || e.Status == episode.Running
 		switch {
 		case cut && !e.Status.Success() && e.Status != episode.Dead:
-			pending, err := anyPending(tx, e.NoticeIDs)
-			if err != nil {
-				return nil, err
-			}
-			if !pending {
+			if len(open) == 0 {
 				continue
 			}
 			x = AttentionItem{Kind: "failed", Text: "interrupted: the process that ran it ended before it did; repair " + tag(e.ID),
-				Do: "enter shows its steps; s starts it again"}
+				Do: "enter shows its steps; s starts it again, A lets it be"}
 		case e.Status == episode.Dead:
 			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%sgiven up after %s, %s", why, count(e.Attempts, "attempt"), tag(e.ID)),
-				Do: "enter shows its steps; s tries it once more"}
+				Do: "enter shows its steps; s tries it once more, A lets it be"}
 		case e.Status == episode.Failed || e.Status == episode.TimedOut || e.Status == episode.Cancelled:
 			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("%srepair %s, %s", why, strings.ReplaceAll(string(e.Status), "_", " "), tag(e.ID)),
-				Do: "enter shows its steps; s tries it again"}
+				Do: "enter shows its steps; s tries it again, A lets it be"}
 		default:
 			continue
 		}
@@ -193,20 +200,76 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 			break
 		}
 		x.At, x.SessionID, x.TurnIndex, x.EpisodeID = parsed(e.CreatedAt), e.SessionID, e.TurnIndex, e.ID
+		x.NoticeIDs = open
+		if len(open) > 0 {
+			x.NoticeID = open[0]
+		}
 		out = append(out, x)
 	}
 	return out, nil
 }
 
-// anyPending reports whether one of the notices still waits for a repair.
-func anyPending(tx *store.Tx, ids []string) (bool, error) {
+// pendingOf are those of the notices that still wait for a repair.
+func pendingOf(tx *store.Tx, ids []string) (open []string, err error) {
 	for _, id := range ids {
 		n, ok, err := tx.Notice(id)
-		if err != nil || ok && n.Status == notice.Pending {
-			return err == nil, err
+		if err != nil {
+			return nil, err
+		}
+		if ok && n.Status == notice.Pending {
+			open = append(open, id)
 		}
 	}
-	return false, nil
+	return open, nil
+}
+
+// unrepaired adds, in one row, the pending notices that no repair has looked at: there
+// is none when repair is off, or paused when they came.
+func unrepaired(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+	told := map[string]bool{}
+	list, err := tx.Episodes(store.Window{Limit: 200})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range list {
+		for _, id := range e.NoticeIDs {
+			told[id] = true
+		}
+	}
+	notices, err := tx.Notices(store.Window{Limit: 500})
+	if err != nil {
+		return nil, err
+	}
+	var row AttentionItem
+	n := 0
+	for _, x := range notices {
+		if x.Severity == notice.NeedsHuman || x.Status != notice.Pending || told[x.ID] {
+			continue
+		}
+		if n++; n > 1 {
+			continue
+		}
+		row = AttentionItem{Kind: "notice", At: parsed(x.CreatedAt), SessionID: x.SessionID, TurnIndex: x.TurnIndex, NoticeID: x.ID, NoticeIDs: []string{x.ID},
+			Text: string(x.Severity) + " waits for a repair: " + alerting(x.Summary) + "; " + tag(x.ID), Do: "enter goes to the turn; A acknowledges it"}
+	}
+	if n == 0 {
+		return out, nil
+	}
+	if n > 1 {
+		row.Text = fmt.Sprintf("%d notices wait for a repair, the newest: %s", n, row.Text)
+		row.Do += "; all: vise notices ls --pending"
+	}
+	return append(out, row), nil
+}
+
+// alerting is the first metric of a notice's summary, and how many more there are.
+func alerting(summary string) string {
+	metrics, _, _ := strings.Cut(summary, " · ")
+	first, rest, more := strings.Cut(metrics, "; ")
+	if more {
+		first += fmt.Sprintf(" and %d more", 1+strings.Count(rest, "; "))
+	}
+	return guard.Line(first, 200)
 }
 
 // undecided adds the candidates that evidence has not judged.

@@ -10,7 +10,7 @@ import (
 // Edit is a person's other wording of a rule.
 type Edit struct {
 	Text string
-	Why  string // "" = why the rule was written
+	Why  string // "" = that it is another wording; the other rule's reason is its writer's
 	// ID and Now (RFC 3339) of the new rule.
 	ID, Now string
 }
@@ -32,7 +32,7 @@ func Reword(tx *store.Tx, c Config, red *guard.Redactor, from rule.Rule, e Edit)
 		EpisodeID: from.EpisodeID, Metric: from.Metric, Tags: from.Tags, Scope: from.Scope, Applicability: from.Applicability,
 		FailureSignatures: from.FailureSignatures, Author: rule.Person, EditedFrom: from.ID}
 	if r.Rationale == "" {
-		r.Rationale = from.Rationale
+		r.Rationale = "Another wording, by a person, of rule " + from.ID + "."
 	}
 	switch r.Text {
 	case "":

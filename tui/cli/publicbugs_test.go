@@ -57,7 +57,7 @@ func TestB50BusyAgentEnds(t *testing.T) {
 		t.Skip("looks into /proc")
 	}
 	for name, end := range map[string]func(*screen.Screen){
-		"key":     func(d *screen.Screen) { d.Press("q") },
+		"key":     func(d *screen.Screen) { d.Press("q").Wait("q again ends it").Press("q") },
 		"SIGTERM": func(d *screen.Screen) { d.Signal(syscall.SIGTERM) },
 		"SIGHUP":  func(d *screen.Screen) { d.Signal(syscall.SIGHUP) },
 	} {

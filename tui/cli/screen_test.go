@@ -122,7 +122,7 @@ func TestWorkbenchEnds(t *testing.T) {
 		end  func(*screen.Screen)
 		code int
 	}{
-		{"q", func(d *screen.Screen) { d.Press("q") }, 0},
+		{"q", func(d *screen.Screen) { d.Press("q").Wait("a repair is held; q again ends it").Press("q") }, 0},
 		{"ctrl+c", func(d *screen.Screen) { d.Press("ctrl+c") }, 0},
 		{"SIGTERM", func(d *screen.Screen) { d.Signal(syscall.SIGTERM) }, 130},
 		{"SIGHUP", func(d *screen.Screen) { d.Signal(syscall.SIGHUP) }, 130},
