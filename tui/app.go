@@ -62,6 +62,8 @@ type App struct {
 	progress  progress
 	follow    bool // the scope follows what is running until the person moves
 	pressed   time.Time
+	deafWhy   string    // why a prompt did not open
+	deafUntil time.Time // what is typed until then is meant for a prompt that did not open
 	toast     toast
 	tabs      []tab // clickable names of the last frame
 	chrome    uint64
@@ -381,6 +383,7 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 			c.Held = true
 		}
 		a.logEvent(e)
+		a.ctx.Live.take(e)
 		a.progress.take(e)
 		a.followEvent(e)
 	}

@@ -97,8 +97,10 @@ func (p *attemptsPane) bodyRows() []string {
 	rows := p.loopRows()
 	rows = append(rows, p.proofRows()...)
 	rows = append(rows, p.liveRows()...)
-	rows = append(rows, p.patchRows()...)
-	return rows
+	if p.patch.rows == nil || p.patch.w != p.w || p.patch.epoch != p.st().Epoch() {
+		p.patch = patchDrawn{p.w, p.st().Epoch(), p.patchRows()}
+	}
+	return append(rows, p.patch.rows...)
 }
 
 func (p *attemptsPane) field(name string, role style.Role, text string) []string {

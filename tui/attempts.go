@@ -27,12 +27,22 @@ type attemptsPane struct {
 	detail attemptDetail
 	body   *vtext.Text
 	live   liveOutput
+	find   string
+	patch  patchDrawn
 	sure   string // see seen: the patch that the next `a` applies although a person must look
 	busy   string // what is being done to the project, for a message; "" = nothing
 }
 
 // liveOutput is the end of what an agent or a phase of a proof is writing.
 type liveOutput struct{ run, phase, text string }
+
+// patchDrawn are the rows of the patch, which are laid out once: agents write much while a
+// large patch is shown.
+type patchDrawn struct {
+	w     int
+	epoch uint64
+	rows  []string
+}
 
 // maxLive is how much of it is kept, in bytes.
 const maxLive = 8 << 10
@@ -111,7 +121,7 @@ func (p *attemptsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		if !fresh || err != nil {
 			return true, failed(err, "read the run")
 		}
-		p.detail = d
+		p.detail, p.patch = d, patchDrawn{}
 		p.layout()
 		return true, nil
 	}

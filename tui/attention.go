@@ -42,6 +42,7 @@ type attentionPane struct {
 	items  []AttentionItem // incidents first
 	cursor int
 	top    int // first row shown
+	find   string
 }
 
 func newAttention() *attentionPane {

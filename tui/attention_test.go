@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -177,6 +178,9 @@ func TestNothingHostileReachesACell(t *testing.T) {
 func TestRepairStreams(t *testing.T) {
 	d := newDesk(t, false)
 	d.size(PaneRepair, 80, 20)
+	d.patience = 900 * time.Millisecond // renders are waited for, the clock's second is not
+	at := noon
+	d.ctx.Now = func() time.Time { at = at.Add(time.Second); return at }
 	e := episode.Episode{ID: "e-1", SessionID: "s-1", CreatedAt: "x", Status: episode.Running, Attempts: 1}
 	d.ctx.Scope.Episode = "e-1"
 	d.put(func(tx *store.Tx) error {

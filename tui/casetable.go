@@ -92,12 +92,19 @@ func (p *validationPane) layout() {
 	if len(rows) == 0 && p.data.decided {
 		rows = p.wrapped(style.Dim, "no case was replayed for this verdict", 1, 0, 0)
 	}
-	past := p.pastRows()
+	past, foot := p.pastRows(), p.foot()
 	if past > 0 {
 		past++
 	}
-	p.body.SetSize(p.w, max(1, p.h-1-len(p.foot())-past))
-	follow := p.running()
+	if p.find != "" {
+		rows = append(rows, foot...)
+		for _, v := range p.data.past {
+			rows = append(rows, p.pastRow(v, false))
+		}
+		foot = nil
+	}
+	p.body.SetSize(p.w, max(1, p.h-1-len(foot)-past))
+	follow := p.running() || p.find != ""
 	p.body.Set(ready(rows))
 	if !follow {
 		p.body.Home()

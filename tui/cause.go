@@ -90,10 +90,10 @@ func (p *attentionPane) fitted() [][]string {
 			default:
 				r.Space(1).Put(role, mark).Space(1)
 			}
-			out[i] = append(out[i], r.Link(x.Link()).Put(style.Text, l).Link("").String())
+			out[i] = append(out[i], marked(r.Link(x.Link()), style.Text, l, p.find).Link("").String())
 		}
 		for _, l := range does[i] {
-			out[i] = append(out[i], p.st().Blank(lead)+l)
+			out[i] = append(out[i], markRow(p.st(), p.st().Blank(lead)+l, p.find))
 		}
 	}
 	return out

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -42,6 +43,8 @@ type desk struct {
 	head    trace.Session
 	gate    chan struct{} // a replay of a case waits here before its last turn
 	started chan struct{}
+	// patience is how long a command may take; a slower one is a tick. 0 = 80 ms.
+	patience time.Duration
 }
 
 // noon is the one time at the desk.
@@ -229,7 +232,7 @@ func (d *desk) run(cmd tea.Cmd) {
 	var msg tea.Msg
 	select {
 	case msg = <-reply:
-	case <-time.After(80 * time.Millisecond):
+	case <-time.After(cmp.Or(d.patience, 80*time.Millisecond)):
 		return // a tick
 	}
 	switch m := msg.(type) {
@@ -257,6 +260,7 @@ func (d *desk) pump() {
 		c := Change{Events: b.Events, Reload: b.Lost > 0}
 		for _, e := range b.Events {
 			c.Held = c.Held || e.Type == event.StepWaiting
+			d.ctx.Live.take(e)
 			switch e.Type {
 			case event.AgentStarted:
 				d.ctx.Scope.Session = e.SessionID

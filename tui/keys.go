@@ -41,6 +41,9 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	if a.filtering != nil {
 		return a.filterKey(k)
 	}
+	if a.deaf(k) {
+		return a.say(style.Dim, a.deafWhy)
+	}
 	act, ok := a.reg.Lookup(k.String(), string(a.focus))
 	if !ok {
 		return a.elsewhere(k.String())
@@ -72,6 +75,9 @@ func (a *App) paste(m tea.PasteMsg) tea.Cmd {
 // do runs an action; arg is what the palette was given after the title.
 func (a *App) do(id action.ID, arg string) tea.Cmd {
 	if why := a.disabled(id); why != "" {
+		if id == action.Search || id == action.Filter {
+			a.deafUntil, a.deafWhy = a.ctx.Now().Add(deafFor), why
+		}
 		return a.say(style.Dim, why)
 	}
 	if a.lastAct = id; id != action.Discard {
@@ -198,6 +204,24 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.goTo(paneOrder[(n[0]-'0'+9)%10]) // 0 is the tenth
 	}
 	return a.paneAction(id)
+}
+
+// deafFor is how long keys are swallowed after a prompt that did not open, from the last one on.
+const deafFor = time.Second
+
+// deaf reports whether a key belongs to the text that a person types for a prompt which was
+// refused: it must not run anything.
+func (a *App) deaf(k tea.KeyPressMsg) bool {
+	now := a.ctx.Now()
+	if !now.Before(a.deafUntil) {
+		return false
+	}
+	if k.Text == "" {
+		a.deafUntil = time.Time{}
+		return k.String() == "enter" || k.String() == "backspace"
+	}
+	a.deafUntil = now.Add(deafFor)
+	return true
 }
 
 // paneAction lets the pane with the focus act, and where an action belongs to the
@@ -337,6 +361,9 @@ func (a *App) showHeld() {
 	}
 	if h := a.ctx.Held; h != nil {
 		a.ctx.Scope.Episode, a.ctx.Scope.Step = h.EpisodeID, 0
+	}
+	if p, ok := a.panes[PaneRepair].(*repairPane); ok {
+		p.catchUp()
 	}
 }
 

@@ -1,16 +1,13 @@
 package tui
 
-import (
-	"strings"
-
-	"vise/engine/event"
-)
+import "vise/engine/event"
 
 // liveStep is the model turn that is streaming.
 type liveStep struct {
 	attempt, turn   int
 	text, reasoning string
 	calls           []liveCall
+	cut             bool // there is more than is shown
 }
 
 type liveCall struct{ name, arguments string }
@@ -23,8 +20,8 @@ func (l *liveStep) add(e event.Event) {
 		*l = liveStep{attempt: attempt, turn: turn}
 	}
 	text := func(name string) string { s, _ := e.Data[name].(string); return s }
-	l.text = tail(l.text + text("text"))
-	l.reasoning = tail(l.reasoning + text("reasoning"))
+	l.grow(&l.text, text("text"))
+	l.grow(&l.reasoning, text("reasoning"))
 	if i, ok := number(e.Data["call"]); ok && i >= 0 && i < 64 {
 		for len(l.calls) <= i {
 			l.calls = append(l.calls, liveCall{})
@@ -32,13 +29,15 @@ func (l *liveStep) add(e event.Event) {
 		if n := text("name"); n != "" {
 			l.calls[i].name = n
 		}
-		l.calls[i].arguments = tail(l.calls[i].arguments + text("arguments"))
+		l.grow(&l.calls[i].arguments, text("arguments"))
 	}
 }
 
-func tail(s string) string {
-	if len(s) > liveBytes {
-		return strings.ToValidUTF8(s[len(s)-liveBytes:], "")
+// grow adds to a text that is shown from its beginning, up to liveBytes.
+func (l *liveStep) grow(text *string, more string) {
+	if len(*text)+len(more) > liveBytes {
+		l.cut = true
+		return
 	}
-	return s
+	*text += more
 }

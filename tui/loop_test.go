@@ -125,10 +125,14 @@ func backInTime(t *testing.T, d *desk) {
 			t.Fatalf("step %d after going back, want %d", d.ctx.Scope.Step, want)
 		}
 		// What the step before this one had done is not done yet here.
-		d.sees(PaneRepair, "-1 not yet", fmt.Sprintf(" - %d %s", want+1, []string{"inspect", "search", "add", "ack"}[want-1]), "not yet  ")
+		d.sees(PaneRepair, fmt.Sprintf("step %d of 5", want), "-1 not yet", fmt.Sprintf(" - %d %s", want+1, []string{"inspect", "search", "add", "ack"}[want-1]), "not yet  ")
 	}
 	d.sees(PaneRepair, "thinks", "harness_notice_read")
 	p.Do(d.ctx, action.Into)
+	d.sees(PaneRepair, "▸  1 read", "result    notice:") // what it brought; what was asked is above it
+	for range 9 {
+		p.Do(d.ctx, action.PageUp)
+	}
 	d.sees(PaneRepair, "system", "You repair how an agent works")
 	p.Do(d.ctx, action.Out)
 	p.Do(d.ctx, action.Forward)

@@ -105,6 +105,8 @@ type Context struct {
 	Incidents []Incident
 	// Running names what the conductor is doing: "" when nothing.
 	Running Activity
+	// Live are the turns that agents are working on: what the store does not have yet.
+	Live liveTurns
 	// Names are what people call sessions, by id.
 	Names map[string]string
 	// Keys are the actions with the keys that a person gave them.

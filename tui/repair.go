@@ -10,10 +10,12 @@ import (
 
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/guard"
 	"vise/engine/notice"
 	"vise/engine/trace"
 	"vise/store"
 	"vise/tui/action"
+	"vise/tui/md"
 	"vise/tui/vtext"
 )
 
@@ -33,11 +35,22 @@ type repairPane struct {
 	at      map[[2]int]int // first line of a step in the body
 	here    bool           // the episode is being repaired by this process, as of the last read
 	ticking bool
+	began   time.Time // when the newest run did, and of which episode it is
+	beganOf string
 	heldFor time.Duration // of the run under way; the clock of a run stands still meanwhile
 	heldAt  time.Time
 	since   since
-	from    moment // between the two, something has changed since the last stop
-	to      moment
+	find    string
+	md      *md.Renderer
+	says    *md.Doc // what streams
+	thinks  *md.Doc
+	due     []dueText
+	waits   bool   // a render comes later
+	reading [2]int // the step that stays open since somebody reads it
+	// revealed is the selected step, and how it was laid out, that was brought onto the screen.
+	revealed [4]int
+	from     moment // between the two, something has changed since the last stop
+	to       moment
 }
 
 type repairData struct {
@@ -52,7 +65,9 @@ type repairData struct {
 }
 
 func newRepair() *repairPane {
-	return &repairPane{sheet: newSheet(PaneRepair, "Repair"), q: query[repairData]{pane: PaneRepair, name: "episode"}, at: map[[2]int]int{}}
+	r := md.New(guard.Visible)
+	return &repairPane{sheet: newSheet(PaneRepair, "Repair"), q: query[repairData]{pane: PaneRepair, name: "episode"}, at: map[[2]int]int{},
+		md: r, says: md.NewDoc(r), thinks: md.NewDoc(r)}
 }
 
 // bounds are the limits of a repair; zero when there is no engine to ask.
@@ -92,6 +107,8 @@ func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
 	dirty := false
 	if p.see(ctx, c) {
 		p.body = vtext.New(ctx.Style.Width)
+		useStyle(p.md, ctx.Style)
+		p.says, p.thinks = md.NewDoc(p.md), md.NewDoc(p.md)
 		dirty = true
 	}
 	dirty = dirty || c.Names
@@ -110,6 +127,9 @@ func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
 	}
 	dirty = dirty || c.Breaks
 	for _, e := range c.Events {
+		if e.Type == event.RepairStarted {
+			p.began, p.beganOf = e.At, e.EpisodeID
+		}
 		if e.EpisodeID == "" || e.EpisodeID != cmp.Or(p.data.episode.ID, p.want) {
 			if e.Type == event.RepairStarted && p.want == "" && (e.SessionID == ctx.Scope.Session || !p.data.found) {
 				p.want, again = e.EpisodeID, true
@@ -131,7 +151,7 @@ func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
 	if dirty {
 		p.layout()
 	}
-	cmds := []tea.Cmd{p.tick()}
+	cmds := []tea.Cmd{p.tick(), p.render()}
 	if again {
 		cmds = append(cmds, p.ask(ctx))
 	}
@@ -212,10 +232,8 @@ func (p *repairPane) ask(ctx *Context) tea.Cmd {
 
 // Take implements Pane.
 func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
-	if w, ok := msg.(wake); ok && w.pane == PaneRepair {
-		p.ticking = false
-		p.bump()
-		return true, p.tick()
+	if mine, cmd := p.takeRendered(msg); mine {
+		return true, cmd
 	}
 	if f, ok := msg.(foundEpisode); ok {
 		ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = f.id, 0, 0
@@ -229,8 +247,9 @@ func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		return true, nil
 	}
 	if d.found && d.episode.ID != p.data.episode.ID {
-		p.live = liveStep{}
+		p.live, p.reading = liveStep{}, [2]int{}
 		p.open = false
+		p.body.End()
 	}
 	if d.found {
 		p.want = d.episode.ID
@@ -247,11 +266,12 @@ func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	p.here = d.found && ctx.Repairs(d.episode)
 	for _, s := range d.steps {
 		if s.Attempt == p.live.attempt && s.Turn >= p.live.turn {
+			p.keepPlace(p.live.attempt, p.live.turn)
 			p.live = liveStep{} // what streamed is stored now
 		}
 	}
 	p.layout()
-	return true, p.tick()
+	return true, tea.Batch(p.tick(), p.render())
 }
 
 // running reports that the clock of the episode goes.

@@ -29,7 +29,14 @@ func (p *repairPane) head() string {
 	case !e.Status.Success():
 		mark, role = g.Fail, style.Bad
 	}
-	row := p.line().Put(role, mark+" "+word)
+	row := p.line()
+	if at := p.station(); at > 0 { // what is below is not now
+		row.Put(style.Accent, fmt.Sprintf("%s step %d of %d  ", p.st().Glyphs.Pointer, at, len(p.data.steps)))
+	}
+	row.Put(role, mark+" "+word)
+	if n := p.body.Unseen(); n > 0 {
+		row.Put(style.Accent, fmt.Sprintf("  %s %d new", g.Down, n))
+	}
 	part := func(text string) {
 		if text != "" {
 			row.Put(style.Dim, "  "+text)
@@ -60,9 +67,6 @@ func (p *repairPane) head() string {
 		modelName += " (fixed rules, no language model)"
 	}
 	part(modelName)
-	if n := p.body.Unseen(); n > 0 {
-		row.Put(style.Accent, fmt.Sprintf("  %s %d new", g.Down, n))
-	}
 	return row.String()
 }
 
@@ -128,10 +132,7 @@ func (p *repairPane) clock() (time.Duration, bool) {
 		}
 		return d, len(steps) > 0
 	}
-	if len(steps) == 0 {
-		return 0, true
-	}
-	start := time.Time{}
+	start := p.begin(e.ID) // until its first model turn is stored
 	for _, s := range steps {
 		if s.Attempt == e.Attempts && !s.Kept {
 			start = s.Started

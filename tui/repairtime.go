@@ -38,15 +38,35 @@ func (p *repairPane) travel(ctx *Context, dir int) tea.Cmd {
 		ctx.Scope.Attempt, ctx.Scope.Step = list[i][0], list[i][1]
 	case i < 0 && p.data.older != "":
 		p.want, p.step = p.data.older, -1
-		return p.ask(ctx)
+		return tea.Batch(p.ask(ctx), says("this is the repair before it, "+tag(p.data.older)))
+	case i < 0:
+		return says("this is the first step of the first repair")
 	case i >= len(list) && p.data.newer != "":
 		ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = p.data.newer, 1, 1
-	case i >= len(list):
+		return says("this is the repair after it, " + tag(p.data.newer))
+	case p.step > 0:
 		ctx.Scope.Attempt, ctx.Scope.Step = 0, 0
-		p.body.End()
-		p.bump()
+		p.catchUp()
+		return says("this is where the newest repair stands")
+	default:
+		p.catchUp()
+		return says("there is nothing newer")
 	}
 	return nil
+}
+
+// station is the number of the step that was gone to, from 1; 0 when the pane shows how
+// the repair stands.
+func (p *repairPane) station() int {
+	if p.step == 0 {
+		return 0
+	}
+	return 1 + slices.Index(p.stations(), [2]int{p.attempt, p.step})
+}
+
+// says tells something in the footer.
+func says(text string) tea.Cmd {
+	return func() tea.Msg { return sayMsg{text, style.Dim} }
 }
 
 func (p *repairPane) latest(ctx *Context) tea.Cmd {

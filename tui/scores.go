@@ -31,6 +31,7 @@ type scoresPane struct {
 	metrics []string
 	cursor  int
 	found   *vtext.Text
+	find    string
 }
 
 type scoresData struct {
@@ -38,6 +39,7 @@ type scoresData struct {
 	reports []scoring.Report
 	fired   map[int]string // turn → notice raised there
 	head    bool           // there are turns before the window
+	tail    bool           // and may be behind it
 	noise   evidence.Measured
 }
 
@@ -91,7 +93,14 @@ func (p *scoresPane) Apply(ctx *Context, c Change) tea.Cmd {
 }
 
 func (p *scoresPane) holds(turn int) bool {
-	return turn == NoTurn || len(p.data.reports) == 0 || turn >= p.data.reports[0].TurnIndex
+	reports := p.data.reports
+	if turn == NoTurn {
+		return true
+	}
+	if len(reports) == 0 {
+		return !p.data.head
+	}
+	return (turn >= reports[0].TurnIndex || !p.data.head) && (turn <= reports[len(reports)-1].TurnIndex || !p.data.tail)
 }
 
 func (p *scoresPane) ask(ctx *Context) tea.Cmd {
@@ -106,7 +115,7 @@ func (p *scoresPane) ask(ctx *Context) tea.Cmd {
 		if d.reports, err = tx.Reports(session, from, scoresWindow); err != nil {
 			return d, err
 		}
-		d.head = from > 0
+		d.head, d.tail = from > 0, turn != NoTurn && len(d.reports) == scoresWindow
 		// Without a selected turn the newest matter.
 		for turn == NoTurn && len(d.reports) == scoresWindow {
 			next, err := tx.Reports(session, d.reports[scoresWindow-1].TurnIndex+1, scoresWindow)
@@ -194,7 +203,7 @@ func (p *scoresPane) findings() {
 		badge = "turn " + turnName(r.TurnIndex)
 		for _, m := range p.metrics {
 			s, ok := scoreOf(r, m)
-			if !ok || len(s.Reasons) == 0 && len(s.Votes) == 0 {
+			if p.find == "" && (!ok || len(s.Reasons) == 0 && len(s.Votes) == 0) {
 				continue
 			}
 			rows = append(rows, p.line().Put(style.Heading, m).String())
@@ -218,7 +227,9 @@ func (p *scoresPane) findings() {
 		rows = append(rows, p.measured()...)
 	}
 	p.found.Set(ready(rows))
-	p.found.Home()
+	if p.find == "" {
+		p.found.Home()
+	}
 	p.label(badge)
 }
 
@@ -300,7 +311,7 @@ func (p *scoresPane) draw(*style.Style) []string {
 	r, at := p.current()
 	first := max(0, len(p.data.reports)-c.spark)
 	if at >= 0 && at < first {
-		first = at
+		first = max(0, at-c.spark*3/4) // what led to it is in view
 	}
 	shown := p.data.reports[first:min(len(p.data.reports), first+c.spark)]
 	rows := []string{p.header(c, shown)}

@@ -5,6 +5,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"vise/tui/style"
+	"vise/tui/vtext"
 )
 
 // searchBar is the search in the pane with the focus. While it is being typed all
@@ -121,8 +122,11 @@ func foundIn(n, loaded int, more bool) string {
 }
 
 func matchCount(n int) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 match"
+	case n >= vtext.MaxMatches:
+		return itoa(n) + "+ matches"
 	}
 	return itoa(n) + " matches"
 }

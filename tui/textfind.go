@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -11,16 +13,16 @@ import (
 	"vise/tui/vtext"
 )
 
-// searchText looks for a query in a text; "" ends the search. It returns how many lines
+// searchText looks for a query in a text; "" ends the search. It returns how many places
 // have it.
 func searchText(t *vtext.Text, s *style.Style, query string) int {
 	if t == nil {
 		return 0
 	}
 	if query == "" {
-		return t.Find(nil, nil)
+		return t.Find(nil, "", "")
 	}
-	return t.Find(func(plain string) bool { return matches(plain, query) }, func(row string) string { return markRow(s, row, query) })
+	return t.Find(compile(query).all, s.Prefix(style.Strong, style.Match), s.Prefix(style.Strong, style.Match)+"\x1b[7m")
 }
 
 // markRow shows the places of a query in a row that is drawn, on the ground of matches.
@@ -38,6 +40,35 @@ func markRow(s *style.Style, row, query string) string {
 	return row
 }
 
+// all are the places of the query in a text.
+func (p *pattern) all(text string) (out [][2]int) {
+	if p.regex != nil {
+		for _, at := range p.regex.FindAllStringIndex(text, vtext.MaxMatches) {
+			if at[1] > at[0] {
+				out = append(out, [2]int(at))
+			}
+		}
+		return out
+	}
+	if p.text == "" {
+		return nil
+	}
+	if p.fold {
+		if low := strings.ToLower(text); len(low) == len(text) { // else its places would be others
+			text = low
+		}
+	}
+	for at := 0; len(out) < vtext.MaxMatches; {
+		i := strings.Index(text[at:], p.text)
+		if i < 0 {
+			break
+		}
+		out = append(out, [2]int{at + i, at + i + len(p.text)})
+		at += i + len(p.text)
+	}
+	return out
+}
+
 // under are the marks of a text that stands that many rows under the top of its pane.
 func under(head int, marks []int) []int {
 	out := make([]int, len(marks))
@@ -49,12 +80,6 @@ func under(head int, marks []int) []int {
 
 // counted is a searcher that counts its matches anew while what it shows changes.
 type counted interface{ Matches() int }
-
-// Search implements Searcher: over the lines of the transcript.
-func (p *repairPane) Search(_ *Context, q string) int {
-	p.bump()
-	return searchText(p.body, p.st(), q)
-}
 
 // NextMatch implements Searcher.
 func (p *repairPane) NextMatch(_ *Context, dir int) tea.Cmd {
@@ -75,12 +100,6 @@ func (p *repairPane) Marks() []int {
 		return nil
 	}
 	return under(repairHead, p.body.Marks())
-}
-
-// Search implements Searcher: over the lines of the table.
-func (p *validationPane) Search(_ *Context, q string) int {
-	p.bump()
-	return searchText(p.body, p.st(), q)
 }
 
 // NextMatch implements Searcher.
@@ -104,12 +123,6 @@ func (p *validationPane) Marks() []int {
 	return under(1, p.body.Marks())
 }
 
-// Search implements Searcher: over the lines of the run under the cursor.
-func (p *attemptsPane) Search(_ *Context, q string) int {
-	p.bump()
-	return searchText(p.body, p.st(), q)
-}
-
 // NextMatch implements Searcher.
 func (p *attemptsPane) NextMatch(_ *Context, dir int) tea.Cmd {
 	p.body.Next(dir)
@@ -129,12 +142,6 @@ func (p *attemptsPane) Marks() []int {
 		return nil
 	}
 	return under(p.listRows()+1, p.body.Marks())
-}
-
-// Search implements Searcher: over the lines of what was found.
-func (p *scoresPane) Search(_ *Context, q string) int {
-	p.bump()
-	return searchText(p.found, p.st(), q)
 }
 
 // NextMatch implements Searcher.

@@ -112,7 +112,7 @@ func TestSearchGoesOn(t *testing.T) {
 		t.Fatalf("found %q", b.app.found())
 	}
 	p.body.Append(vtext.Line{Text: "a Zebra and a zebra"})
-	if b.app.found() != "1 match" {
+	if b.app.found() != "2 matches" {
 		t.Errorf("found %q", b.app.found())
 	}
 	p.body.Next(1)

@@ -85,11 +85,7 @@ func callResult(c episode.Call) (words string, role style.Role) {
 	_ = json.Unmarshal(c.Result, &r) // what does not fit has no words
 	switch {
 	case !c.OK:
-		words = r.Error
-		if words == "" {
-			words = "failed"
-		}
-		return words, style.Bad
+		return strings.ReplaceAll(either(r.Error, "failed"), "_", " "), style.Bad
 	case r.Hits != nil:
 		words = count(len(r.Hits), "rule")
 	case r.Resolution != "":

@@ -23,7 +23,8 @@ type tracePane struct {
 	compare string
 	turn    int
 	data    traceData
-	live    []trace.Span // of a turn that is not stored yet
+	live    []trace.Span // of a turn that is not stored yet, as Context.Live has them
+	fresh   int          // rows that came below while the cursor was further up
 	folded  map[string]bool
 	list    *vlist.List[traceRow]
 	text    *vtext.Text
@@ -80,29 +81,33 @@ func (p *tracePane) Apply(ctx *Context, c Change) tea.Cmd {
 	s := ctx.Scope
 	if s.Session != p.session || s.Turn != p.turn || s.Compare != p.compare {
 		p.session, p.turn, p.compare = s.Session, s.Turn, s.Compare
-		p.live, p.first = nil, true
+		p.live, p.first, p.fresh = ctx.Live.Spans(s.Session, s.Turn), true, 0
 		clear(p.folded)
 		p.retitle()
 		p.data = traceData{}
 		p.rebuild()
+		if len(p.live) > 0 { // what is at work is followed
+			p.list.End()
+			p.detail()
+		}
 		return p.ask(ctx)
 	}
 	if p.session == "" || p.turn == NoTurn {
 		return nil
 	}
-	again := c.Reload
+	again, grown := c.Reload, false
 	for _, e := range c.Of(p.session) {
+		if e.Type == event.AgentStarted || e.Type == event.AgentExited {
+			p.bump() // an empty pane tells
+		}
 		if e.TurnIndex == nil || *e.TurnIndex != p.turn {
 			continue
 		}
-		switch e.Type {
-		case event.SpanProgress:
-			if sp, ok := e.Data["span"].(trace.Span); ok {
-				p.upsert(sp)
-			}
-		case event.TurnReplayed:
-			again = true
-		}
+		grown = grown || e.Type == event.SpanProgress
+		again = again || e.Type == event.TurnReplayed
+	}
+	if grown {
+		p.grow(ctx)
 	}
 	if c.Scope && s.Span != "" && s.Span != p.list.Key() && p.list.SelectKey(s.Span) {
 		p.detail()
@@ -120,25 +125,22 @@ func (p *tracePane) retitle() {
 	}
 }
 
-// upsert takes a span of a turn in progress.
-func (p *tracePane) upsert(s trace.Span) {
-	if p.data.found {
+// grow shows the spans that have come of a turn in progress: once for all that came together.
+func (p *tracePane) grow(ctx *Context) {
+	spans := ctx.Live.Spans(p.session, p.turn)
+	if p.data.found || len(spans) == 0 {
 		return
 	}
-	atEnd := p.list.AtEnd()
-	for i := range p.live {
-		if p.live[i].ID == s.ID {
-			p.live[i] = s
-			p.rebuild()
-			return
-		}
-	}
-	p.live = append(p.live, s)
+	atEnd, n := p.list.AtEnd(), p.list.Len()
+	p.live = spans
 	p.rebuild()
 	if atEnd {
 		p.list.End()
 		p.detail()
+		return
 	}
+	p.fresh += max(0, p.list.Len()-n)
+	p.relabel()
 }
 
 func (p *tracePane) ask(ctx *Context) tea.Cmd {
@@ -174,7 +176,7 @@ func (p *tracePane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	if p.err = err; err == nil && d.session == p.session && d.turn == p.turn {
 		p.data = d
 		if d.found {
-			p.live = nil
+			p.live, p.fresh = nil, 0
 		}
 		p.rebuild()
 		if p.first && d.found {
@@ -219,20 +221,37 @@ func (p *tracePane) rebuild() {
 			}
 			rows = append(rows, traceRow{key: key, pair: x})
 		}
-		p.label("before " + p.ctx.Called(p.compare) + " │ now")
 	} else {
 		for _, r := range tree(spans, p.folded) {
 			rows = append(rows, traceRow{key: r.ID, tree: r})
 		}
-		p.label(p.summary(spans))
 	}
-	rows = p.sift(rows)
-	if !p.expr.Empty() {
-		p.label("filter " + p.FilterCount() + "  " + p.badge)
-	}
-	p.list.Set(rows, false, false)
+	p.list.Set(p.sift(rows), false, false)
+	p.relabel()
 	p.place()
 	p.detail()
+}
+
+// relabel tells in the border what is shown, and what has come below the reader.
+func (p *tracePane) relabel() {
+	spans := p.data.now
+	if !p.data.found {
+		spans = p.live
+	}
+	label := p.summary(spans)
+	if p.data.both {
+		label = "before " + p.ctx.Called(p.compare) + " │ now"
+	}
+	if !p.expr.Empty() {
+		label = "filter " + p.FilterCount() + "  " + label
+	}
+	if p.fresh > 0 && p.list.AtEnd() {
+		p.fresh = 0
+	}
+	if p.fresh > 0 {
+		label = p.st().Glyphs.Down + " " + itoa(p.fresh) + " new  " + label
+	}
+	p.label(label)
 }
 
 func (p *tracePane) summary(spans []trace.Span) string {
@@ -293,6 +312,7 @@ func (p *tracePane) detail() {
 
 func (p *tracePane) choose(ctx *Context) {
 	p.detail()
+	p.relabel()
 	if s := p.selected(); s != nil && ctx.Scope.Session == p.session && ctx.Scope.Turn == p.turn {
 		ctx.Scope.Span = s.ID
 	}

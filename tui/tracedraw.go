@@ -82,6 +82,8 @@ func (p *tracePane) draw(st *style.Style) []string {
 	switch {
 	case p.err != nil:
 		return p.hint("cannot read the trace: " + p.err.Error())
+	case p.session != "" && p.ctx.Live.Running(p.session) && p.list.Len() == 0 && p.of == 0:
+		return p.hint("The agent has started.", "Its steps appear as it makes them.")
 	case p.session == "" || p.turn == NoTurn:
 		return p.hint("No turn is selected.", "Choose one in 2 Turns.")
 	case p.list.Len() == 0 && p.of > 0:

@@ -17,7 +17,11 @@ const repairHead = 1
 const (
 	shownRows  = 6
 	openedRows = 60
-	liveBytes  = 64 << 10
+	// what the model says in a step that is looked at or streams, and all texts while one
+	// searches
+	spokenRows   = 2000
+	searchedRows = 2000
+	liveBytes    = 256 << 10
 )
 
 // layout draws the transcript anew.
@@ -55,23 +59,39 @@ func (p *repairPane) layout() {
 		rows = append(rows, p.endRows(r)...)
 	}
 	p.body.Set(ready(rows))
-	if p.step > 0 {
-		if line, ok := p.at[[2]int{p.attempt, p.step}]; ok {
-			p.body.Reveal(min(len(rows)-1, line+len(p.stepRowsOf())-1))
-			p.body.Reveal(line)
-		}
-	} else if p.held != nil || p.running() {
-		p.body.End()
+	if p.body.Following() {
+		p.reading = [2]int{}
+	}
+	if now := [4]int{p.attempt, p.step, p.w<<16 | p.h, bit(p.open)}; p.step > 0 && p.find == "" && now != p.revealed {
+		p.reveal(len(rows))
+		p.revealed = now
 	}
 }
 
-func (p *repairPane) stepRowsOf() []string {
+// reveal brings the selected step onto the screen: of an open one the call, with what it
+// brought below and what was asked above.
+func (p *repairPane) reveal(rows int) {
+	line, ok := p.at[[2]int{p.attempt, p.step}]
+	if !ok {
+		return
+	}
 	for _, s := range p.data.steps {
 		if s.Attempt == p.attempt && s.Turn == p.step {
-			return p.stepRows(s)
+			end := line + len(p.stepRows(s))
+			if p.open {
+				line += len(p.askedRows(s))
+			}
+			p.body.Reveal(min(rows, end) - 1)
+			p.body.Reveal(line)
 		}
 	}
-	return nil
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // state is the badge: what the episode is about and where it stands.
@@ -122,15 +142,20 @@ func (p *repairPane) stepRows(s episode.Step) []string {
 	if selected && p.open {
 		limit = openedRows
 	}
-	var rows []string
-	if selected && p.open {
-		for _, m := range s.Messages {
-			rows = append(rows, p.message(m.Role, m.Content, openedRows)...)
-		}
+	spoken := limit
+	if limit > 1 || p.reading == [2]int{s.Attempt, s.Turn} {
+		spoken = spokenRows
 	}
-	if limit > 1 || len(s.Calls) == 0 {
-		rows = append(rows, p.said("thinks", s.Reasoning, s.Turn, limit)...)
-		rows = append(rows, p.said("says", s.Text, s.Turn, limit)...)
+	var rows []string
+	if selected && p.open || p.find != "" {
+		rows = p.askedRows(s)
+	}
+	if p.find != "" {
+		limit, spoken = searchedRows, searchedRows
+	}
+	if spoken > 1 || len(s.Calls) == 0 {
+		rows = append(rows, p.said("thinks", s.Reasoning, spoken)...)
+		rows = append(rows, p.said("says", s.Text, spoken)...)
 	}
 	took := fmt.Sprintf("%d ms", s.Ended.Sub(s.Started).Milliseconds())
 	if s.Kept {
@@ -146,6 +171,19 @@ func (p *repairPane) stepRows(s episode.Step) []string {
 	}
 	if len(rows) == 0 {
 		rows = append(rows, p.line().Space(2).Int(style.Dim, s.Turn, 2).Put(style.Faint, " no answer").String())
+	}
+	return rows
+}
+
+// askedRows are what was told to the model before it answered.
+func (p *repairPane) askedRows(s episode.Step) []string {
+	limit := openedRows
+	if p.find != "" {
+		limit = searchedRows
+	}
+	var rows []string
+	for _, m := range s.Messages {
+		rows = append(rows, p.message(m.Role, m.Content, limit)...)
 	}
 	return rows
 }
@@ -187,7 +225,7 @@ func (p *repairPane) callRow(s episode.Step, i int, took string, selected bool) 
 		words, role, took = p.st().Glyphs.Held+" nothing acknowledged yet", style.Warn, ""
 	case p.heldCall(s, c):
 		words, role, took = p.st().Glyphs.Held+" not executed yet", style.Warn, ""
-	case !c.Ran && p.here:
+	case !c.Ran && len(c.Result) == 0 && p.here && s.Attempt == p.data.episode.Attempts: // an attempt that has ended does not change
 		words, role = "waits", style.Faint
 	case changed == 1:
 		words = "new  " + words
@@ -253,38 +291,6 @@ func (p *repairPane) labelled(word string, role style.Role, text string, limit i
 	return rows
 }
 
-func (p *repairPane) said(word, text string, turn, limit int) []string {
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	role := style.Text
-	if word == "thinks" {
-		role = style.Dim
-	}
-	rows := p.labelled(word, role, text, limit)
-	return rows
-}
-
-// liveRows show the turn that streams: the end of each text, since that is what grows.
-func (p *repairPane) liveRows() []string {
-	l := p.live
-	rows := []string{p.line().Space(2).Int(style.Dim, l.turn, 2).Space(1).Put(style.Info, p.st().Glyphs.Busy+" answering").String()}
-	end := func(word, text string) {
-		all := p.said(word, text, l.turn, 0)
-		if over := len(all) - shownRows; over > 0 {
-			all = all[over:]
-		}
-		rows = append(rows, all...)
-	}
-	end("thinks", l.reasoning)
-	end("says", l.text)
-	for _, c := range l.calls {
-		rows = append(rows, p.line().Space(2).Int(style.Dim, l.turn, 2).Space(1).Cell(style.Strong, verb(c.name), 8).Put(style.Text, c.name).String())
-		end("arguments", c.arguments)
-	}
-	return rows
-}
-
 // promptRows show the question that is about to be asked.
 func (p *repairPane) promptRows(h *Held) []string {
 	size := 0
@@ -304,6 +310,9 @@ func (p *repairPane) promptRows(h *Held) []string {
 	limit := max(shownRows, (p.h-repairHead-len(rows))/max(1, len(h.Messages)-from)-1)
 	if p.open {
 		limit, from = openedRows, 0
+	}
+	if p.find != "" {
+		limit = searchedRows
 	}
 	for _, m := range h.Messages[from:] {
 		rows = append(rows, p.message(m.Role, m.Content, limit)...)
@@ -327,6 +336,9 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	role, words := style.Good, strings.ReplaceAll(string(r.Status), "_", " ")
 	if !r.Status.Success() {
 		role = style.Bad
+		if why := strings.ReplaceAll(r.ErrorCategory, "_", " "); why != "" && why != words {
+			words += ": " + why
+		}
 		if e.Status == episode.Dead {
 			words += ", dead letter: it failed too often"
 		}
@@ -352,7 +364,7 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	case e.NotBefore.IsZero():
 		rows = append(rows, p.wrapped(style.Dim, "s starts it again", 5, 0, 1)...)
 	default:
-		rows = append(rows, p.wrapped(style.Dim, "tried again from "+clock(e.NotBefore)+" on; s starts it at once", 5, 0, 2)...)
+		rows = append(rows, p.wrapped(style.Dim, "the next turn of the session that ends after "+clock(e.NotBefore)+" tries it again by itself; s starts it at once", 5, 0, 2)...)
 	}
 	return rows
 }

@@ -24,7 +24,7 @@ func (p *turnsPane) askAt(ctx *Context, to place) tea.Cmd {
 		if err != nil {
 			return w, err
 		}
-		w.sandbox = badgeOf(head)
+		w.sandbox, w.total = badgeOf(head), head.Counts.Turns
 		from := 0
 		switch {
 		case to == placeEnd:

@@ -16,6 +16,8 @@ func (p *turnsPane) draw(st *style.Style) []string {
 		return p.hint("cannot read turns: " + p.err.Error())
 	case p.session == "":
 		return p.hint("No session is selected.", "Choose one in 1 Sessions.")
+	case p.list.Len() == 0 && p.ctx.Live.Running(p.session):
+		return p.hint("The agent has started.", "Its turns appear as it works on them.")
 	case p.list.Len() == 0:
 		return p.hint("No turns yet.", "They appear as the agent ends them.")
 	}
@@ -27,7 +29,7 @@ func (p *turnsPane) draw(st *style.Style) []string {
 		}
 		return rows
 	}
-	head := st.Row(p.w, style.Plain).Right(style.Heading, "turn", 6).Space(1)
+	head := st.Row(p.w, style.Plain).Right(style.Heading, "turn", p.digits()+3).Space(1)
 	if p.compare != "" {
 		head.Right(style.Heading, "was", 5).Space(3).Right(style.Heading, "is", 5)
 	} else {
@@ -43,6 +45,15 @@ func (p *turnsPane) draw(st *style.Style) []string {
 		rows = append(rows, p.row(st, it, first+i == p.list.Index()))
 	}
 	return rows
+}
+
+// digits is the room of a turn's number: it is what names a turn, so it is never cut.
+func (p *turnsPane) digits() int {
+	newest := p.total - 1
+	if items := p.list.Items(); len(items) > 0 {
+		newest = max(newest, items[len(items)-1].Index)
+	}
+	return max(3, len(itoa(newest)))
 }
 
 // tail is the room of the numbers at the right; none where the input needs it more.
@@ -65,7 +76,7 @@ func (p *turnsPane) row(st *style.Style, it turnRow, selected bool) string {
 	if it.Synthetic {
 		index = g.Neutral
 	}
-	r.Link(link.Turn(p.session, it.Index)).Right(style.Dim, index, 3).Link("").Space(1)
+	r.Link(link.Turn(p.session, it.Index)).Right(style.Dim, index, p.digits()).Link("").Space(1)
 	switch {
 	case it.Running:
 		r.Put(style.Info, g.Busy)

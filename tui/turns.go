@@ -48,6 +48,7 @@ type turnsPane struct {
 	sought  query[int] // the turn beyond the window that matches
 	expr    filter.Expr
 	of      int // turns that the filter has seen
+	total   int // turns of the session that are stored
 }
 
 type turnsWindow struct {
@@ -56,6 +57,7 @@ type turnsWindow struct {
 	sandbox string // the badge of the agent's sandbox, "" for a recording
 	rows    []turnRow
 	of      int
+	total   int
 	before  bool
 	after   bool
 }
@@ -87,7 +89,7 @@ func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	s := ctx.Scope
 	if s.Session != p.session || s.Compare != p.compare {
 		if s.Session != p.session {
-			p.sandbox = ""
+			p.sandbox, p.total = "", 0
 			p.list.Set(nil, false, false)
 			p.sought.drop()
 		}
@@ -102,6 +104,8 @@ func (p *turnsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	again := c.Reload
 	for _, e := range c.Of(p.session) {
 		switch e.Type {
+		case event.AgentStarted:
+			p.bump() // an empty pane tells
 		case event.SpanProgress:
 			p.progress(e)
 		case event.TurnReplayed, event.TurnScored, event.Notice, event.Health, event.Recovery, event.AgentExited:
@@ -163,9 +167,15 @@ func (p *turnsPane) progress(e event.Event) {
 			return
 		}
 	}
+	if _, more := p.list.More(); more {
+		return // it is beyond what is loaded
+	}
 	p.list.Append([]turnRow{{Index: i, Input: "", Running: true}}, false)
-	if p.ctx.Scope.Turn == i {
+	switch p.ctx.Scope.Turn {
+	case i:
 		p.list.SelectKey(strconv.Itoa(i))
+	case NoTurn:
+		p.choose(p.ctx)
 	}
 	p.bump()
 }
@@ -190,15 +200,14 @@ func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		p.sandbox = w.sandbox
 		p.retitle()
 	}
-	// A turn in progress stays until it is stored.
 	rows := w.rows
-	for _, r := range p.list.Items() {
-		if r.Running && (len(rows) == 0 || r.Index > rows[len(rows)-1].Index) && !w.after && ctx.Running.Kind == Replaying {
-			rows = append(rows, r)
+	for _, i := range ctx.Live.Turns(p.session) {
+		if (len(rows) == 0 || i > rows[len(rows)-1].Index) && !w.after {
+			rows = append(rows, turnRow{Index: i, Running: true})
 		}
 	}
 	p.list.Set(rows, w.before, w.after)
-	p.of = w.of
+	p.of, p.total = w.of, w.total
 	p.retitle()
 	switch w.to {
 	case placeHome:
@@ -214,7 +223,7 @@ func (p *turnsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 }
 
 // settle puts the cursor where the scope is. Without a turn in scope it picks the
-// one to look at: where a notice fired, else where calls failed, else the last.
+// one to look at: that which runs, else where a notice fired, else where calls failed, else the last.
 func (p *turnsPane) settle(ctx *Context) {
 	s := ctx.Scope
 	if s.Session != p.session || p.list.Len() == 0 {
@@ -227,6 +236,8 @@ func (p *turnsPane) settle(ctx *Context) {
 	pick, rank := len(items)-1, 0
 	for i, r := range items {
 		switch {
+		case r.Running:
+			pick, rank = i, 4
 		case r.Notice != "" && rank < 3:
 			pick, rank = i, 3
 		case r.Errors > 0 && rank < 2:

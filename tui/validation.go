@@ -29,6 +29,7 @@ type validationPane struct {
 	// numbers shows what the verdict was computed from in the place of its cases.
 	numbers bool
 	asked   string
+	find    string
 }
 
 // liveTrial is the validation of one candidate while it runs.
@@ -299,7 +300,7 @@ func (p *validationPane) JSON() any {
 
 // pastRows is how many rows the past verdicts get; they give way first.
 func (p *validationPane) pastRows() int {
-	if p.h < 14 || len(p.data.past) < 2 || p.running() {
+	if p.h < 14 || len(p.data.past) < 2 || p.running() || p.find != "" {
 		return 0
 	}
 	return min(len(p.data.past), p.h/4)
@@ -314,6 +315,9 @@ func (p *validationPane) draw(*style.Style) []string {
 		return append(p.stopped(), p.empty()...)
 	}
 	foot := p.foot()
+	if p.find != "" {
+		foot = nil // it is in the text
+	}
 	past := p.pastRows()
 	head := p.columns().head(p)
 	if p.numbers && !p.running() {

@@ -93,6 +93,14 @@ func (d *Doc) Settle() {
 	d.version++
 }
 
+// Shown returns the rows of the document if it shows that text at that width.
+func (d *Doc) Shown(text string, width int) ([]string, bool) {
+	if text != d.text || width != d.width || text == "" {
+		return nil, false
+	}
+	return d.rows, true
+}
+
 // Rows are the rows to show now, each at most the width wide. Do not change them.
 func (d *Doc) Rows() []string { return d.rows }
 

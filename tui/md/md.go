@@ -117,6 +117,23 @@ func (r *Renderer) Cached(text string, width int) ([]string, bool) {
 	return r.cached(r.key(text, width))
 }
 
+// Now returns the rows of a text that was rendered before, or is so short that it may be
+// rendered on the update goroutine.
+func (r *Renderer) Now(text string, width int) ([]string, bool) {
+	if rows, ok := r.Cached(text, max(1, width)); ok || len(text) > inline {
+		return rows, ok
+	}
+	return r.Render(text, width), true
+}
+
+// Plain returns the rows of a text as it is written: what is shown until Render is done.
+func (r *Renderer) Plain(text string, width int) []string {
+	if len(text) > plainShown {
+		text = strings.ToValidUTF8(text[:plainShown], "")
+	}
+	return Plain(r.safe(text), max(1, width))
+}
+
 func (r *Renderer) cached(k key) ([]string, bool) {
 	e, ok := r.cache[k]
 	if !ok {

@@ -18,14 +18,20 @@ func TestFind(t *testing.T) {
 	}
 	x.Set(lines)
 	x.Home()
-	if n := x.Find(func(s string) bool { return strings.HasSuffix(s, "5") }, strings.ToUpper); n != 10 || x.At() != 1 || x.Found() != 10 {
+	fives := func(s string) [][2]int {
+		if strings.HasSuffix(s, "5") {
+			return [][2]int{{len(s) - 1, len(s)}}
+		}
+		return nil
+	}
+	if n := x.Find(fives, "<", "["); n != 10 || x.At() != 1 || x.Found() != 10 {
 		t.Fatalf("%d found, at %d", n, x.At())
 	}
 	if got := x.Marks(); !slices.Equal(got, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}) {
 		t.Errorf("marks %v", got)
 	}
 	for i := 2; i <= 10; i++ {
-		if !x.Next(1) || x.At() != i || !slices.Contains(x.Rows(), fmt.Sprintf("LINE %d%s", i*10-5, strings.Repeat(" ", 13))) {
+		if !x.Next(1) || x.At() != i || !slices.Contains(x.Rows(), fmt.Sprintf("line %d\x1b[m[5\x1b[m%s", i-1, strings.Repeat(" ", 13))) {
 			t.Fatalf("match %d: at %d, rows %q", i, x.At(), x.Rows())
 		}
 	}
@@ -36,12 +42,12 @@ func TestFind(t *testing.T) {
 	if x.SetSize(6, 4); x.Found() != 11 || x.At() != 9 || len(x.Marks()) != 4 {
 		t.Errorf("after new lines and another size: %d found, at %d, marks %v", x.Found(), x.At(), x.Marks())
 	}
-	if x.Find(nil, nil); x.Found() != 0 || x.Marks() != nil || x.Next(1) {
+	if x.Find(nil, "", ""); x.Found() != 0 || x.Marks() != nil || x.Next(1) {
 		t.Error("the search has not ended")
 	}
 	// From the middle the first match is the next one, not the first of all.
 	x.To(50)
-	if x.Find(func(s string) bool { return strings.HasSuffix(s, "5") }, nil); x.At() != 6 {
+	if x.Find(fives, "", ""); x.At() != 6 {
 		t.Errorf("from line 50 it went to match %d", x.At())
 	}
 }

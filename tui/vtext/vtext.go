@@ -40,11 +40,17 @@ type Text struct {
 	seen    int // number of lines when the end was left
 	version uint64
 
+	// The search: see Find.
+	find       Places
+	mark, here string
+	matches    []match
+	at         int   // the present one, -1 before there is one
+	begins     []int // of the rows of a line, as starts returns them
+	beginsOf   *string
+
 	wrapped map[int][]string
 	cached  []string
 	fresh   bool
-	content uint64 // changes with the lines
-	find    *search
 }
 
 // New returns an empty box at its end. width measures text in cells.
@@ -78,12 +84,12 @@ func (t *Text) SetSize(w, h int) {
 // line of the same number.
 func (t *Text) Set(lines []Line) {
 	t.lines, t.first, t.bytes = lines, 0, 0
-	t.content++
 	for _, l := range lines {
 		t.bytes += len(l.Text) + 64
 	}
 	clear(t.wrapped)
 	t.trim()
+	t.search()
 	if t.line > t.last() {
 		t.line, t.row = max(t.first, t.last()), 0
 	}
@@ -99,8 +105,12 @@ func (t *Text) Append(lines ...Line) {
 		t.bytes += len(l.Text) + 64
 	}
 	t.lines = append(t.lines, lines...)
-	t.content++
 	t.trim()
+	if t.find != nil {
+		for n := max(t.first, t.last()-len(lines)+1); n <= t.last(); n++ {
+			t.searchLine(n)
+		}
+	}
 	t.changed()
 }
 
@@ -109,7 +119,6 @@ func (t *Text) Extend(text string) {
 	if len(t.lines) == 0 {
 		t.Append(Line{})
 	}
-	t.content++
 	last := &t.lines[len(t.lines)-1]
 	head, rest, more := strings.Cut(text, "\n")
 	last.Text += head
@@ -137,6 +146,9 @@ func (t *Text) trim() {
 	t.lines = t.lines[n:] // append copies them into a new array once this one is used up
 	t.first += n
 	t.seen = max(0, t.seen-n)
+	if t.find != nil {
+		t.search()
+	}
 	if t.line < t.first {
 		t.line, t.row = t.first, 0
 	}
@@ -201,11 +213,8 @@ func (t *Text) Rows() []string {
 	skip := t.row
 	for n := t.line; n <= t.last() && len(out) < t.h; n++ {
 		rows := t.rows(n)
-		for _, r := range rows[min(skip, len(rows)):] {
-			if len(out) == t.h {
-				break
-			}
-			out = append(out, t.marked(n, t.cell(t.lines[n-t.first], r)))
+		for i := min(skip, len(rows)); i < len(rows) && len(out) < t.h; i++ {
+			out = append(out, t.cell(t.lines[n-t.first], rows[i], t.marks(n, i, rows[i])))
 		}
 		skip = 0
 	}
@@ -217,16 +226,22 @@ func (t *Text) Rows() []string {
 	return out
 }
 
-func (t *Text) cell(l Line, row string) string {
+func (t *Text) cell(l Line, row string, marks []mark) string {
 	if l.Ready {
 		w := t.width(row)
 		if w > t.w {
 			row = ansi.TruncateWc(row, t.w, "") + "\x1b[m"
 			w = t.width(row)
 		}
+		if len(marks) > 0 {
+			row = paint(row, "", marks)
+		}
 		return row + strings.Repeat(" ", max(0, t.w-w))
 	}
 	pad := strings.Repeat(" ", max(0, t.w-t.width(row)))
+	if len(marks) > 0 {
+		return paint(row, l.Style, marks) + pad
+	}
 	if l.Style == "" {
 		return row + pad
 	}
