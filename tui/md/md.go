@@ -167,8 +167,13 @@ func (r *Renderer) Render(text string, width int) []string {
 		head, rest = text[:cut], text[cut:]
 	}
 	safe := veil(clean(head))
-	out, err := r.glamour(c, safe, max(1, width-quoteDepth(safe)))
-	if err != nil {
+	var out string
+	var err error
+	deep := depth(safe) > maxDepth
+	if !deep {
+		out, err = r.glamour(c, safe, max(1, width-quoteDepth(safe)))
+	}
+	if deep || err != nil {
 		rows = Plain(clean(head), width)
 	} else {
 		rows = settle(hang(out, width), width, clean)
@@ -187,6 +192,43 @@ func quoteDepth(text string) int {
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, "> \t-+*.)0123456789") // also in an item of a list
 		deepest = max(deepest, strings.Count(line[:len(line)-len(body)], ">"))
+	}
+	return deepest
+}
+
+// maxDepth bounds how deep quotes and lists are nested in what is rendered: a deeper text is
+// shown as it is written. The time of the renderer grows with the cube of the levels: 100 of them
+// are 0.1 s, 400 are 4 s (measured), and 400 levels fit into 400 bytes.
+const maxDepth = 32
+
+// depth is at least how deep quotes and lists are nested.
+func depth(text string) int {
+	deepest := 0
+	for line := range strings.SplitSeq(text, "\n") {
+		spaces, levels := 0, 0
+	prefix:
+		for i := 0; i < len(line); i++ {
+			last := i+1 == len(line)
+			switch c := line[i]; {
+			case c == ' ':
+				spaces++
+			case c == '\t':
+				spaces += 4
+			case c == '>':
+				levels++
+			case strings.IndexByte("-+*", c) >= 0 && (last || strings.IndexByte(" \t>", line[i+1]) >= 0):
+				levels++
+			case c >= '0' && c <= '9' || strings.IndexByte(".)", c) >= 0 && i > 0 && line[i-1] >= '0' && line[i-1] <= '9':
+				if c == '.' || c == ')' {
+					levels++
+				}
+			default:
+				break prefix
+			}
+		}
+		if levels > 0 {
+			deepest = max(deepest, levels+max(0, spaces-levels)/2)
+		}
 	}
 	return deepest
 }

@@ -226,3 +226,32 @@ func BenchmarkCached(b *testing.B) {
 		r.Render(story, 64)
 	}
 }
+
+// However deep quotes and lists are nested, rendering ends soon, and the text is there.
+func TestDeepNesting(t *testing.T) {
+	for _, part := range []string{">", "> ", "- ", "1. ", "* > "} {
+		text := strings.Repeat(part, 2000) + " end"
+		done := make(chan []string, 1)
+		go func() { done <- plain(renderer().Render(text, 40)) }()
+		select {
+		case rows := <-done:
+			if !strings.Contains(strings.Join(rows, ""), "end") {
+				t.Errorf("%q: the text is gone", part)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%q: not rendered in 20 s", part)
+		}
+	}
+	nested := ""
+	for i := range 200 {
+		nested += strings.Repeat("  ", i) + "- item\n"
+	}
+	for text, want := range map[string]bool{
+		nested: true, "- a\n  - b\n    - c": false, "> a\n> > b": false, "-----": false, "1.2.3.4 of 5": false,
+		"```\n" + strings.Repeat(" ", 90) + "return x\n```": false,
+	} {
+		if got := depth(text) > maxDepth; got != want {
+			t.Errorf("depth of %.40q is %d", text, depth(text))
+		}
+	}
+}

@@ -117,9 +117,12 @@ func (l *List[T]) Append(items []T, more bool) {
 	atEnd := l.AtEnd()
 	l.items, l.after = append(l.items, items...), more
 	if over := len(l.items) - capacity; over > 0 {
-		over = min(over, l.top)
-		l.items, l.before = slices.Clone(l.items[over:]), l.before || over > 0
-		l.top, l.cursor = l.top-over, l.cursor-over
+		front := min(over, l.top)
+		l.items, l.before = slices.Clone(l.items[front:]), l.before || front > 0
+		l.top, l.cursor = l.top-front, l.cursor-front
+		if len(l.items) > capacity && l.h <= capacity { // the reader is at the top: what came last is read when he comes there
+			l.items, l.after = slices.Clone(l.items[:capacity]), true
+		}
 	}
 	switch {
 	case l.follow && atEnd:

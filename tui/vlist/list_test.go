@@ -197,3 +197,24 @@ func TestMarks(t *testing.T) {
 		t.Errorf("with as much before: %v", got)
 	}
 }
+
+// A reader who stays at the top of a log holds no more than the window, and is told that
+// there is more.
+func TestAppendIsBoundedAtTheTop(t *testing.T) {
+	l := vlist.NewFollowing(strconv.Itoa)
+	l.SetHeight(10)
+	n := 0
+	for range 100 {
+		var page []int
+		for range 1000 {
+			page = append(page, n)
+			n++
+		}
+		l.Append(page, false)
+		l.Home()
+	}
+	first, _ := l.Visible()
+	if _, after := l.More(); l.Len() > 2000 || !after || l.Index() != 0 || first[0] != 0 {
+		t.Errorf("%d of %d items are held, more behind: %v, the reader at %d", l.Len(), n, after, l.Index())
+	}
+}
