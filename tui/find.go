@@ -130,6 +130,3 @@ func (p *sessionsPane) MatchAt() int { return matchAt(p.list, p.match) }
 
 // MatchAt implements placed.
 func (p *turnsPane) MatchAt() int { return matchAt(p.list, p.match) }
-
-// MatchAt implements placed.
-func (p *tracePane) MatchAt() int { return matchAt(p.list, p.match) }

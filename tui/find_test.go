@@ -42,14 +42,14 @@ func TestSearchOutlivesResize(t *testing.T) {
 			t.Errorf("the footer does not say %q: %q", want, row)
 		}
 	}
-	has("1 of 2 matches")
+	has("1 of 4 matches") // the calls by their names, and what their errors say
 	b.press("n")
-	has("2 of 2 matches")
+	has("2 of 4 matches")
 	b.send(tea.WindowSizeMsg{Width: 110, Height: 30})
-	has("2 of 2 matches")
+	has("2 of 4 matches")
 	b.app.apply(Change{Reload: true})
 	b.send(nil)
-	has("2 of 2 matches")
+	has("2 of 4 matches")
 	b.press("N", "esc")
 	if b.app.search != nil {
 		t.Error("esc does not end it")

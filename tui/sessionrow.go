@@ -40,6 +40,7 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	}
 	state, stateRole := g.Neutral, style.Faint
 	switch {
+	case it.Counts.Turns == 0 && !p.running(it): // nothing was done that could have failed
 	case it.Alerted:
 		state, stateRole = g.Fail, style.Bad
 	case p.running(it):

@@ -165,16 +165,6 @@ func (p *scoresPane) Marks() []int {
 	return under(p.headRows()+1, p.found.Marks())
 }
 
-// Matches implements counted.
-func (p *tracePane) Matches() (n int) {
-	for _, r := range p.list.Items() {
-		if p.match(r) {
-			n++
-		}
-	}
-	return n
-}
-
 // Marks implements marker, for the lists.
 func (p *tracePane) Marks() []int { return listMarks(p.find, 0, p.list, p.match) }
 

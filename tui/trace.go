@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,11 +33,18 @@ type tracePane struct {
 	inside  bool   // movement goes to the detail
 	err     error
 	find    string
-	start   time.Time
-	length  time.Duration
-	expr    filter.Expr
-	of      int  // rows before the filter
-	first   bool // go to the first difference or problem when the data comes
+	hits    traceHits // the places of the search
+	hit     int       // which of them in the selected row is shown; -1 = none
+	laid    []laidPart
+	scans   query[traceHits]
+	seeking tea.Cmd // a search that SearchFar is to start
+	// stopScan gives up the search that is under way.
+	stopScan context.CancelFunc
+	start    time.Time
+	length   time.Duration
+	expr     filter.Expr
+	of       int  // rows before the filter
+	first    bool // go to the first difference or problem when the data comes
 }
 
 type traceData struct {
@@ -55,7 +63,7 @@ type traceRow struct {
 
 func newTrace() *tracePane {
 	return &tracePane{
-		sheet: newSheet(PaneTrace, "Trace"), q: query[traceData]{pane: PaneTrace, name: "turn"}, turn: NoTurn,
+		sheet: newSheet(PaneTrace, "Trace"), q: query[traceData]{pane: PaneTrace, name: "turn"}, scans: query[traceHits]{pane: PaneTrace, name: "scan"}, turn: NoTurn, hit: -1,
 		folded: map[string]bool{}, list: vlist.New(func(r traceRow) string { return r.key }),
 	}
 }
@@ -106,16 +114,18 @@ func (p *tracePane) Apply(ctx *Context, c Change) tea.Cmd {
 		grown = grown || e.Type == event.SpanProgress
 		again = again || e.Type == event.TurnReplayed
 	}
+	var look tea.Cmd
 	if grown {
 		p.grow(ctx)
+		look = p.lookAgain(ctx)
 	}
 	if c.Scope && s.Span != "" && s.Span != p.list.Key() && p.list.SelectKey(s.Span) {
 		p.detail()
 	}
 	if again {
-		return p.ask(ctx)
+		return tea.Batch(look, p.ask(ctx))
 	}
-	return nil
+	return look
 }
 
 func (p *tracePane) retitle() {
@@ -169,10 +179,17 @@ func (p *tracePane) ask(ctx *Context) tea.Cmd {
 
 // Take implements Pane.
 func (p *tracePane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
+	if h, fresh, mine, err := p.scans.take(msg); mine {
+		if fresh {
+			p.takeHits(ctx, h, err)
+		}
+		return true, nil
+	}
 	d, fresh, mine, err := p.q.take(msg)
 	if !mine || !fresh {
 		return mine, nil
 	}
+	var look tea.Cmd
 	if p.err = err; err == nil && d.session == p.session && d.turn == p.turn {
 		p.data = d
 		if d.found {
@@ -183,9 +200,22 @@ func (p *tracePane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 			p.first = false
 			p.settle(ctx)
 		}
+		look = p.lookAgain(ctx)
 	}
 	p.bump()
-	return true, nil
+	return true, look
+}
+
+// lookAgain searches what has come; the reader stays where he is.
+func (p *tracePane) lookAgain(ctx *Context) tea.Cmd {
+	if p.find == "" || p.stopScan != nil {
+		return nil
+	}
+	cmd := p.seekHits(ctx)
+	if cmd == nil {
+		p.markDetail()
+	}
+	return cmd
 }
 
 // settle selects the span in scope, else the first difference, else the first
@@ -300,17 +330,20 @@ func (p *tracePane) detail() {
 		p.shown = ""
 		return
 	}
-	p.text.Set(detail(p.st(), s))
+	around, _ := p.present()
+	lines, laid := detail(p.st(), s, around)
+	p.laid = laid
+	p.text.Set(lines)
 	if p.shown != s.ID {
 		p.text.Home()
-		if p.find != "" {
-			p.text.Next(1)
-		}
 	}
 	p.shown = s.ID
 }
 
 func (p *tracePane) choose(ctx *Context) {
+	if s := p.selected(); s != nil && s.ID != p.shown {
+		p.hit = -1
+	}
 	p.detail()
 	p.relabel()
 	if s := p.selected(); s != nil && ctx.Scope.Session == p.session && ctx.Scope.Turn == p.turn {
@@ -334,7 +367,7 @@ func (p *tracePane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 			p.text.Home()
 		case action.End:
 			p.text.End()
-		case action.Out, action.Escape, action.Left:
+		case action.Out, action.Escape, action.Left, action.Into: // enter opened it
 			p.inside = false
 			p.place()
 		default:

@@ -12,7 +12,7 @@ func (p *tracePane) split() (listW, listH, detailW, detailH int, beside bool) {
 		listW = p.w * 55 / 100
 		return listW, p.h, p.w - listW - 1, p.h, true
 	case p.h >= 13:
-		listH = p.h * 55 / 100
+		listH = min(p.h*55/100, max(3, p.list.Len())) // the span takes what the list does not need
 		return p.w, listH, p.w, p.h - listH - 1, false
 	case p.inside:
 		return p.w, 0, p.w, p.h, false

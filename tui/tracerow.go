@@ -82,8 +82,13 @@ func (p *tracePane) what(r *style.Row, s *trace.Span, hit bool, n int) {
 	}
 	st := p.st()
 	text = st.Cut(st.Clean(text), n)
-	r.Put(role, text)
-	r.Cell(style.Dim, rest, n-st.Width(text))
+	left := n - st.Width(text)
+	if !hit {
+		r.Put(role, text).Cell(style.Dim, rest, left)
+		return
+	}
+	rest = st.Cut(st.Clean(rest), left)
+	marked(marked(r, role, text, p.find), style.Dim, rest, p.find).Space(left - st.Width(rest))
 }
 
 // pairRow draws one step of two runs.

@@ -260,3 +260,37 @@ func paint(row, style string, marks []mark) string {
 	}
 	return b.String()
 }
+
+// Anchor is the reader's place, for GoAnchor.
+func (t *Text) Anchor() (line, row int) {
+	t.settle()
+	return t.line, t.row
+}
+
+// GoAnchor goes back to a place that Anchor told.
+func (t *Text) GoAnchor(line, row int) {
+	t.line, t.row, t.follow = line, row, false
+	t.settle()
+	endLine, endRow := t.end()
+	t.follow = t.line == endLine && t.row >= endRow
+	t.changed()
+}
+
+// GoPlace goes to the match nearest to a byte of a line (counted from 0 as held); false
+// when the line has none.
+func (t *Text) GoPlace(line, at int) bool {
+	best := -1
+	for i, m := range t.matches {
+		if m.line-t.first == line && (best < 0 || abs(m.from-at) < abs(t.matches[best].from-at)) {
+			best = i
+		}
+	}
+	return t.GoTo(best)
+}
+
+func abs(n int) int {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
