@@ -28,10 +28,10 @@ type AttentionItem struct {
 	TurnIndex int       `json:"turn_index,omitempty"`
 	NoticeID  string    `json:"notice_id,omitempty"`
 	// NoticeIDs are the notices that still wait, where there may be several.
-	NoticeIDs []string  `json:"notice_ids,omitempty"`
-	EpisodeID string    `json:"episode_id,omitempty"`
-	RuleID    string    `json:"rule_id,omitempty"`
-	RunID     string    `json:"run_id,omitempty"`
+	NoticeIDs []string `json:"notice_ids,omitempty"`
+	EpisodeID string   `json:"episode_id,omitempty"`
+	RuleID    string   `json:"rule_id,omitempty"`
+	RunID     string   `json:"run_id,omitempty"`
 }
 
 // attentionPane lists what waits for a person, each with what to do.
