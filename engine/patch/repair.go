@@ -32,35 +32,6 @@ var ErrRepaired = errors.New("it is repaired already")
 // Cancel is what a Stepper returns to end a loop.
 func Cancel() error { return errCancelled }
 
-// RepairRequest says how a run is repaired. Zero values take the bench's.
-type RepairRequest struct {
-	RunID       string
-	MaxAttempts int           // proofs: 2 is the original one plus one repair
-	MaxRuntime  time.Duration // of the whole loop
-	// Cap bounds what the agents of the repairs use together, in money and tokens.
-	Cap run.Cap
-	// Agent replaces the command of the original run; NoAgent drives nobody.
-	Agent   []string
-	NoAgent bool
-	// Resume continues the agent's own session where the program can.
-	Resume  bool
-	Profile risk.Profile // "" = default
-	// Again starts over where the run is repaired already.
-	Again bool
-	// Stepper holds the loop; nil never waits.
-	Stepper Stepper
-}
-
-func (q RepairRequest) check() error {
-	if q.MaxAttempts < 1 || q.MaxRuntime <= 0 {
-		return errors.New("max-attempts must be 1 or more, max-runtime positive")
-	}
-	if q.Cap.USD < 0 || q.Cap.Tokens < 0 {
-		return errors.New("max-cost and max-tokens must not be negative")
-	}
-	return nil
-}
-
 // Repair runs the loop of a run to its end: REPAIRED, FAILED, NEEDS_HUMAN,
 // NEEDS_AGENT, BLOCKED or CANCELLED. A loop that was cut off goes on where it
 // was, with its own bounds; of one that ended REPAIRED nothing is done without
@@ -413,74 +384,4 @@ func (s *shop) Hold(ctx context.Context, l *run.Loop) error {
 	c := *l
 	c.Attempts, c.Runs = slices.Clone(l.Attempts), slices.Clone(l.Runs)
 	return s.q.Stepper.At(ctx, c)
-}
-
-// Outcome is what outcome.json holds: AgentDiff's fields, and ours.
-type Outcome struct {
-	SchemaVersion int           `json:"schema_version"` // 2
-	Status        string        `json:"status"`
-	RunID         string        `json:"run_id"`
-	Attempts      []run.Attempt `json:"attempts"`
-	Runs          []string      `json:"runs"`
-	HumanReason   string        `json:"human_reason"` // in words; "" when repaired
-	Reason        run.Reason    `json:"reason"`
-	RepairedRunID *string       `json:"repaired_run_id"`
-	Workspace     *string       `json:"workspace"` // always null: workspaces are gone, the patch is kept
-	SpentMillis   int64         `json:"spent_ms"`
-	Used          run.Used      `json:"used"`
-	Cap           run.Cap       `json:"cap,omitzero"`
-	ExitCode      int           `json:"exit_code"`
-}
-
-// OutcomeOf is the outcome of a finished loop.
-func OutcomeOf(l run.Loop) Outcome {
-	o := Outcome{SchemaVersion: 2, Status: l.Status, RunID: l.RunID, Attempts: l.Attempts, Runs: l.Runs, Reason: l.Reason, HumanReason: Says(l),
-		SpentMillis: l.Spent.Milliseconds(), Used: l.Used, Cap: l.Cap, ExitCode: run.Exit(l.Status)}
-	if l.Repaired != "" {
-		o.RepairedRunID = &l.Repaired
-	}
-	return o
-}
-
-// Says is why a loop ended as it did, and what is asked of the person; "" when it
-// was repaired.
-func Says(l run.Loop) string {
-	r := l.Reason
-	switch r.Code {
-	case "", "already_proven":
-		return ""
-	case "boundary_before_repair", "boundary_after_repair":
-		var list []string
-		for _, c := range r.Causes {
-			list = append(list, c.Says())
-		}
-		return "look at the patch and decide: " + strings.Join(list, "; ")
-	case "attempts_exhausted":
-		return fmt.Sprintf("still not proven after %d proofs", r.Attempt)
-	case "no_progress":
-		return map[string]string{"same_patch": "the agent made the same patch again", "empty_patch": "the agent took everything back", "same_failure": "the same failure came back"}[r.Detail]
-	case "environment":
-		return "mend this machine, not the patch: " + r.Detail
-	case "plan_untrusted":
-		return "say how the project is tested: " + r.Detail
-	case "patch_inapplicable":
-		return "the patch does not apply to its own base, which is a fault of vise: " + r.Detail
-	case "needs_scope":
-		return "the agent asks for more than it may touch: " + r.Detail
-	case "policy_moved":
-		return r.Detail
-	case "policy":
-		return "the policy does not let this pass: " + r.Detail
-	case "no_driver":
-		return "no agent is configured for the repair; the packet is at " + l.Packet
-	case "budget_exceeded":
-		return fmt.Sprintf("the time of the repair (%s) is up", l.MaxRuntime)
-	case "cost_exceeded":
-		return "the budget is used up: " + r.Detail
-	case "cost_unknown":
-		return "what the agent costs is not known: " + r.Detail
-	case "cancelled":
-		return "it was cancelled"
-	}
-	return r.Code + " " + r.Detail
 }
