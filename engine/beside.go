@@ -49,7 +49,7 @@ func EpisodesBeside(tx *store.Tx, a, b string) ([]evidence.Beside, error) {
 			own = e.Fork.Candidate.ID
 		}
 		for _, s := range steps[:min(len(steps), besideTurns)] {
-			runs[i] = append(runs[i], stepTurn(s, own))
+			runs[i] = append(runs[i], stepTurn(s, ownIDs(e, own)))
 		}
 	}
 	return evidence.Align(runs[0], runs[1], nil), nil
@@ -59,24 +59,38 @@ func EpisodesBeside(tx *store.Tx, a, b string) ([]evidence.Beside, error) {
 // different ids is no difference in what they did.
 const ownRule = "its own rule"
 
-// stepTurn is a model turn of a repair as a turn of an agent.
-func stepTurn(s episode.Step, own string) trace.Turn {
-	t := trace.Turn{Index: s.Turn}
-	masked := func(text string) string {
-		if own == "" {
-			return text
-		}
-		return strings.ReplaceAll(text, own, ownRule)
+// ownIDs puts words for what every repair has of its own: ids of two repairs always differ, and
+// say nothing of what they did.
+func ownIDs(e episode.Episode, own string) *strings.Replacer {
+	pairs := []string{e.ID, "its episode"}
+	for i, id := range e.NoticeIDs {
+		pairs = append(pairs, id, fmt.Sprintf("its notice %d", i+1))
 	}
+	pairs = append(pairs, e.SessionID, "its session")
+	if own != "" {
+		pairs = append(pairs, own, ownRule)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i] == "" {
+			pairs = slices.Delete(pairs, i, i+2)
+			i -= 2
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// stepTurn is a model turn of a repair as a turn of an agent.
+func stepTurn(s episode.Step, own *strings.Replacer) trace.Turn {
+	t := trace.Turn{Index: s.Turn}
 	for _, c := range s.Calls {
-		x := trace.Span{Kind: trace.TOOL, Name: c.Name, Input: masked(c.Arguments), Output: masked(string(c.Result))}
+		x := trace.Span{Kind: trace.TOOL, Name: c.Name, Input: own.Replace(c.Arguments), Output: own.Replace(string(c.Result))}
 		if !c.OK {
 			x.Error = "refused or never executed"
 		}
 		t.Spans = append(t.Spans, x)
 	}
 	if s.Text != "" {
-		t.Spans = append(t.Spans, trace.Span{Kind: trace.LLM, Output: s.Text})
+		t.Spans = append(t.Spans, trace.Span{Kind: trace.LLM, Output: own.Replace(s.Text)})
 	}
 	return t
 }

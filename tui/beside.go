@@ -9,6 +9,7 @@ import (
 	"vise/engine"
 	"vise/engine/evidence"
 	"vise/engine/guard"
+	"vise/engine/trace"
 	"vise/store"
 	"vise/tui/style"
 	"vise/tui/vtext"
@@ -18,6 +19,8 @@ import (
 type besideMsg struct {
 	kind string // session, episode
 	a, b string
+	// what each of them is: a recording or a run and when, how a repair ended
+	is   [2]string
 	rows []evidence.Beside
 }
 
@@ -48,6 +51,11 @@ func (a *App) besides(kind, one, other string, read func(*store.Tx, string, stri
 	m, st := besideMsg{kind: kind, a: one, b: other}, a.ctx.Store
 	return func() tea.Msg {
 		if err := st.View(func(tx *store.Tx) (err error) {
+			for i, id := range []string{m.a, m.b} {
+				if m.is[i], err = whatIs(tx, kind, id); err != nil {
+					return err
+				}
+			}
 			m.rows, err = read(tx, m.a, m.b)
 			return err
 		}); err != nil {
@@ -55,6 +63,25 @@ func (a *App) besides(kind, one, other string, read func(*store.Tx, string, stri
 		}
 		return m
 	}
+}
+
+// whatIs says in a few words what a session or an episode is, "" when it is not there.
+func whatIs(tx *store.Tx, kind, id string) (string, error) {
+	if kind == "episode" {
+		e, ok, err := tx.Episode(id)
+		if !ok {
+			return "", err
+		}
+		return strings.ReplaceAll(string(e.Status), "_", " ") + ", " + stamp(e.CreatedAt), nil
+	}
+	s, ok, err := tx.Session(id)
+	switch {
+	case !ok:
+		return "", err
+	case s.Origin == trace.Recorded:
+		return "recorded", nil
+	}
+	return "run of " + clock(s.Started), nil
 }
 
 // besideCard shows two runs side by side, the cursor on the first difference.
@@ -120,7 +147,11 @@ func (c *besideCard) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 
 // Card implements overlay.
 func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
-	const lead, full = 21, 2 // columns before the texts, rows that tell each text in full
+	const full = 2 // rows that tell each text in full
+	lead := 21     // columns before the texts
+	if w < 100 {
+		lead = 8 // a mark only: the texts need the room, and what differs is told below
+	}
 	s := a.ctx.Style
 	col := max(2, (w-lead)/2)
 	different := 0
@@ -131,6 +162,7 @@ func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
 	}
 	rows := []string{
 		s.Row(w, style.Panel).Space(lead).Cell(style.Heading, a.ctx.Called(c.a), col-1).Space(1).Put(style.Heading, a.ctx.Called(c.b)).String(),
+		s.Row(w, style.Panel).Space(lead).Cell(style.Dim, c.is[0], col-1).Space(1).Put(style.Dim, c.is[1]).String(),
 	}
 	room := max(1, h-len(rows)-2*full-3)
 	c.page = room
@@ -150,10 +182,10 @@ func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
 		role := style.Dim
 		switch r.What {
 		case "":
-			row.Space(15)
+			row.Space(lead - 6)
 		default:
 			role = style.Text
-			row.Cell(style.Bad, s.Glyphs.Fail+" "+r.What, 15)
+			row.Cell(style.Bad, s.Glyphs.Fail+" "+r.What, lead-7).Space(1)
 		}
 		one, other := fromDifference(guard.Line(sideText(r.A, s), maxSide), guard.Line(sideText(r.B, s), maxSide), col-1)
 		row.Cell(role, one, col-1).Space(1).Put(role, other)
@@ -181,6 +213,12 @@ func (c *besideCard) Card(a *App, w, h int) (string, []string, int, int) {
 	words := "n N next and previous difference, i goes to it, esc closes"
 	if different == 0 {
 		words = "nothing differs; esc closes"
+	}
+	if c.at < len(c.rows) && c.rows[c.at].What != "" {
+		words = "differs: " + c.rows[c.at].What + "; " + words
+	}
+	if c.kind == "session" {
+		words += "; reads of rules are left out"
 	}
 	rows = append(rows, s.Row(w, style.Panel).Put(style.Faint, words).String())
 	return fmt.Sprintf("two %ss, %s", c.kind, count(different, "difference")), rows, -1, -1

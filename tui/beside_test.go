@@ -15,7 +15,7 @@ func TestBeside(t *testing.T) {
 		*b.app.ctx.Scope = Scope{Session: "s-0002", Turn: 0}
 		b.send(nil)
 		b.press("D", "2", "d")
-		b.screenHas("two sessions, ", "torn-blanket", "s-0002", "✕ arguments", "A issue_refund", "B issue_refund", "n N next and previous difference")
+		b.screenHas("two sessions, ", "torn-blanket", "s-0002", "recorded", "run of ", "differs: arguments; ", "A issue_refund", "B issue_refund", "n N next and previous difference")
 		c := b.app.overlays[0].(*besideCard)
 		first := c.at
 		b.press("n")

@@ -132,11 +132,10 @@ func (p *repairPane) clock() (time.Duration, bool) {
 		}
 		return d, len(steps) > 0
 	}
-	start := p.begin(e.ID) // until its first model turn is stored
-	for _, s := range steps {
-		if s.Attempt == e.Attempts && !s.Kept {
+	start := p.begin(e.ID) // what it was held is counted from there
+	for _, s := range steps { // without that event, from its first step on
+		if start.IsZero() && s.Attempt == e.Attempts && !s.Kept {
 			start = s.Started
-			break
 		}
 	}
 	if start.IsZero() {

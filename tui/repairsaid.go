@@ -173,7 +173,7 @@ func (p *repairPane) keepPlace(attempt, turn int) {
 	}
 }
 
-// since when the clock of a run that has stored nothing yet counts.
+// begin is since when the clock of the newest run counts; zero when its beginning was not seen.
 func (p *repairPane) begin(of string) time.Time {
 	if p.beganOf == of {
 		return p.began

@@ -10,6 +10,7 @@ import (
 
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/repair"
 	"vise/store"
 	"vise/tui/action"
 )
@@ -181,4 +182,35 @@ func TestRepairSearch(t *testing.T) {
 	if s := strings.Join(p.Rows(), "\n"); strings.Contains(s, "a line of the prompt") {
 		t.Error("the prompts stay open after the search")
 	}
+}
+
+// The clock of a repair stands still while it is held, also before its first model turn.
+func TestRepairClockWithoutHeldTime(t *testing.T) {
+	d := newDesk(t, false)
+	d.size(PaneRepair, 120, 20)
+	d.ctx.Scope.Session, d.ctx.Scope.Episode = "s-1", "e-1"
+	at := noon
+	d.ctx.Now = func() time.Time { return at }
+	d.put(func(tx *store.Tx) error {
+		if err := tx.PutEpisode(episode.Episode{ID: "e-1", SessionID: "s-1", CreatedAt: "x", Status: episode.Running, Attempts: 1}); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.RepairStarted, At: noon, EpisodeID: "e-1", SessionID: "s-1"})
+	})
+	d.activity(Activity{Kind: Repairing, Episode: "e-1"})
+	hold := func(h *Held) {
+		d.ctx.Held = h
+		d.apply(Change{Held: true})
+	}
+	hold(&Held{Checkpoint: repair.Checkpoint{EpisodeID: "e-1", Attempt: 1, Turn: 1, Point: repair.BeforeModel}})
+	at = noon.Add(20 * time.Second)
+	hold(nil)
+	at = noon.Add(23 * time.Second)
+	d.put(func(tx *store.Tx) error {
+		if err := tx.PutStep(episode.Step{EpisodeID: "e-1", Attempt: 1, Turn: 1, Started: noon.Add(20 * time.Second), Ended: at, Text: "I look."}); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.RepairModelTurn, EpisodeID: "e-1", SessionID: "s-1", Data: map[string]any{"turn": 1}})
+	})
+	d.sees(PaneRepair, "3 s of 60 s")
 }

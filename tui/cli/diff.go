@@ -11,15 +11,15 @@ import (
 )
 
 func (a *app) sessionsDiff() *cobra.Command {
-	return a.diff("diff SESSION SESSION", "Put two runs side by side: turns aligned, what differs marked", engine.SessionsBeside)
+	return a.diff("diff SESSION SESSION", "Put two runs side by side: turns aligned, what differs marked", "; reads of rules are left out", engine.SessionsBeside)
 }
 
 func (a *app) episodesDiff() *cobra.Command {
-	return a.diff("diff EPISODE EPISODE", "Put the newest runs of two repairs side by side: what differs is marked", engine.EpisodesBeside)
+	return a.diff("diff EPISODE EPISODE", "Put the newest runs of two repairs side by side: what differs is marked", "", engine.EpisodesBeside)
 }
 
-// diff is the command of two runs side by side.
-func (a *app) diff(use, short string, beside func(*store.Tx, string, string) ([]evidence.Beside, error)) *cobra.Command {
+// diff is the command of two runs side by side; left says what is not compared.
+func (a *app) diff(use, short, left string, beside func(*store.Tx, string, string) ([]evidence.Beside, error)) *cobra.Command {
 	var only bool
 	c := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(2),
@@ -60,7 +60,7 @@ func (a *app) diff(use, short string, beside func(*store.Tx, string, string) ([]
 				return err
 			}
 			if first < 0 && !only {
-				a.note("vise: nothing differs")
+				a.note("vise: nothing differs" + left)
 			}
 			return nil
 		},
