@@ -31,14 +31,18 @@ type sessionsPane struct {
 	first  query[sessionsWindow] // the first page, and what has changed
 	more   query[sessionsWindow] // a neighbouring page
 	asking bool                  // more is under way
-	wanted string                // select it when it comes
-	find   string
-	jump   query[sessionsJump] // a page from elsewhere
-	stop   func()              // ends the search of the store that is under way
-	total  int                 // matches in the store, -1 = not known
-	whole  bool                // total counts every session
-	sieve  sessionsSieve
-	err    error
+	// reading: first is under way. touched are the sessions whose rows are being read again.
+	reading bool
+	touched map[string]bool
+	fresh   query[[]sessionRow]
+	wanted  string // select it when it comes
+	find    string
+	jump    query[sessionsJump] // a page from elsewhere
+	stop    func()              // ends the search of the store that is under way
+	total   int                 // matches in the store, -1 = not known
+	whole   bool                // total counts every session
+	sieve   sessionsSieve
+	err     error
 }
 
 // sessionsWindow is a page with its place.
@@ -56,6 +60,7 @@ func newSessions() *sessionsPane {
 		first: query[sessionsWindow]{pane: PaneSessions, name: "first"},
 		more:  query[sessionsWindow]{pane: PaneSessions, name: "more"},
 		jump:  query[sessionsJump]{pane: PaneSessions, name: "jump"},
+		fresh: query[[]sessionRow]{pane: PaneSessions, name: "fresh"}, touched: map[string]bool{},
 		total: -1,
 		sieve: sessionsSieve{q: query[sieved]{pane: PaneSessions, name: "sift"}, dirty: map[string]bool{}},
 	}
@@ -101,8 +106,8 @@ func (p *sessionsPane) Apply(ctx *Context, c Change) tea.Cmd {
 	switch {
 	case c.Reload, c.Has(event.AgentStarted, event.SessionRemoved, event.SessionRestored, event.SessionRenamed, event.SessionPinned, event.ImportFinished):
 		cmds = append(cmds, p.ask(ctx))
-	case c.Has(event.Notice, event.TurnReplayed, event.TurnScored, event.AgentExited, event.Health):
-		cmds = append(cmds, p.ask(ctx))
+	case c.Has(sessionTouched...):
+		cmds = append(cmds, p.freshen(ctx, c))
 	}
 	return tea.Batch(cmds...)
 }
@@ -112,6 +117,9 @@ func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
 	if !p.sieve.expr.Empty() {
 		return p.resift()
 	}
+	p.reading = true
+	p.fresh.drop() // this reads them too
+	clear(p.touched)
 	before, _ := p.list.More()
 	if before {
 		// Far down: refresh what is loaded from its first row on.
@@ -183,8 +191,15 @@ func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	if mine, cmd := p.siftedTake(ctx, msg); mine {
 		return true, cmd
 	}
+	if rows, fresh, mine, err := p.fresh.take(msg); mine {
+		if fresh && err == nil {
+			p.freshened(rows)
+		}
+		return true, failed(err, "read the sessions again")
+	}
 	if w, fresh, mine, err := p.first.take(msg); mine {
 		if fresh {
+			p.reading = false
 			p.err = err
 			if err == nil {
 				p.list.Set(w.rows, w.before, w.after)
