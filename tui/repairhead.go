@@ -132,7 +132,7 @@ func (p *repairPane) clock() (time.Duration, bool) {
 		}
 		return d, len(steps) > 0
 	}
-	start := p.begin(e.ID) // what it was held is counted from there
+	start := p.begin(e.ID)    // what it was held is counted from there
 	for _, s := range steps { // without that event, from its first step on
 		if start.IsZero() && s.Attempt == e.Attempts && !s.Kept {
 			start = s.Started

@@ -21,8 +21,9 @@ const maxPicked = 10_000
 type sessionPick struct {
 	input textinput.Model
 	list  []sessionRow
-	texts []string
-	whole bool // list has every session
+	texts []string // all that is searched
+	names []string // what a session is called: its name and its id
+	whole bool     // list has every session
 	shown []int
 	at    int
 }
@@ -77,14 +78,15 @@ func (a *App) picked(m pickMsg) tea.Cmd {
 	}
 	p := &sessionPick{input: newInput(m.query), list: m.list, whole: m.whole}
 	for _, r := range m.list {
+		p.names = append(p.names, strings.ToLower(r.Name+" "+r.ID))
 		p.texts = append(p.texts, strings.ToLower(strings.Join([]string{r.Name, a.ctx.Names[r.ReplayOf], r.ID, r.Title, r.Agent, r.ReplayOf}, " ")))
 	}
 	p.filter()
 	return a.open(p)
 }
 
-// filter keeps what matches, the best first; a text that holds what is typed as it is
-// comes before one that only has its letters.
+// filter keeps what matches, the best first: what is called so, what is called with these
+// letters in their order, what says so anywhere, what has the letters anywhere.
 func (p *sessionPick) filter() {
 	p.at, p.shown = 0, nil
 	q := strings.ToLower(strings.TrimSpace(p.input.Value()))
@@ -94,15 +96,24 @@ func (p *sessionPick) filter() {
 		}
 		return
 	}
-	var rest []int
-	for _, m := range fuzzy.Find(q, p.texts) {
-		if strings.Contains(m.Str, q) {
-			p.shown = append(p.shown, m.Index)
-		} else {
-			rest = append(rest, m.Index)
+	seen := map[int]bool{}
+	take := func(i int) {
+		if !seen[i] {
+			seen[i] = true
+			p.shown = append(p.shown, i)
 		}
 	}
-	p.shown = append(p.shown, rest...)
+	for _, texts := range [][]string{p.names, p.texts} {
+		found := fuzzy.Find(q, texts)
+		for _, m := range found {
+			if strings.Contains(m.Str, q) {
+				take(m.Index)
+			}
+		}
+		for _, m := range found {
+			take(m.Index)
+		}
+	}
 }
 
 // Key implements overlay.
