@@ -73,3 +73,24 @@ func BenchmarkLiveTrace(b *testing.B) {
 		x.app.View()
 	}
 }
+
+// A filter asks each state of a span once, however often rows are laid out; one whose text
+// has grown is asked again.
+func TestTraceFilterFollowsLiveSpans(t *testing.T) {
+	b := newBench(t, worked(t), 120, 40)
+	b.app.ctx.Scope.Session, b.app.ctx.Scope.Turn = "s-run", 0
+	b.send(feedMsg{events: []event.Event{step("s-run", 0), step("s-run", 1)}})
+	p := b.app.panes[PaneTrace].(*tracePane)
+	p.Filter(b.app.ctx, "zebra")
+	if p.list.Len() != 0 || len(p.passed) != 2 {
+		t.Fatalf("%d rows pass, %d were asked", p.list.Len(), len(p.passed))
+	}
+	grown := step("s-run", 1)
+	s := grown.Data["span"].(trace.Span)
+	s.Output = "a zebra"
+	grown.Data["span"] = s
+	b.send(feedMsg{events: []event.Event{grown}})
+	if p.list.Len() != 1 || len(p.passed) != 3 {
+		t.Errorf("%d rows pass, %d were asked", p.list.Len(), len(p.passed))
+	}
+}

@@ -43,6 +43,9 @@ type tracePane struct {
 	start    time.Time
 	length   time.Duration
 	expr     filter.Expr
+	// passed says of which spans the filter was asked, and what it said.
+	passed   map[spanState]bool
+	passedOf string
 	of       int  // rows before the filter
 	first    bool // go to the first difference or problem when the data comes
 }
@@ -92,7 +95,7 @@ func (p *tracePane) Apply(ctx *Context, c Change) tea.Cmd {
 		p.live, p.first, p.fresh = ctx.Live.Spans(s.Session, s.Turn), true, 0
 		clear(p.folded)
 		p.retitle()
-		p.data = traceData{}
+		p.data, p.passed = traceData{}, nil
 		p.rebuild()
 		if len(p.live) > 0 { // what is at work is followed
 			p.list.End()
@@ -191,7 +194,7 @@ func (p *tracePane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	}
 	var look tea.Cmd
 	if p.err = err; err == nil && d.session == p.session && d.turn == p.turn {
-		p.data = d
+		p.data, p.passed = d, nil
 		if d.found {
 			p.live, p.fresh = nil, 0
 		}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -34,7 +35,21 @@ func (p *tracePane) sift(rows []traceRow) []traceRow {
 	if p.expr.Empty() {
 		return rows
 	}
-	pass := func(s *trace.Span) bool { return s != nil && p.expr.Match(spanFacts{s}) }
+	if text := p.expr.String(); p.passed == nil || p.passedOf != text || len(p.passed) > 4*liveSpansHeld {
+		p.passed, p.passedOf = map[spanState]bool{}, text
+	}
+	pass := func(s *trace.Span) bool {
+		if s == nil {
+			return false
+		}
+		now := spanState{s, s.Name, len(s.Input), len(s.Output), len(s.Error), s.End}
+		ok, known := p.passed[now]
+		if !known {
+			ok = p.expr.Match(spanFacts{s})
+			p.passed[now] = ok
+		}
+		return ok
+	}
 	out := rows[:0]
 	for _, r := range rows {
 		if pass(r.tree.Span) || pass(r.pair.a) || pass(r.pair.b) {
@@ -42,6 +57,15 @@ func (p *tracePane) sift(rows []traceRow) []traceRow {
 		}
 	}
 	return out
+}
+
+// spanState is a span as far as a filter can tell it from what it was: of a running turn rows are
+// laid out anew with everything that comes, and the texts of all spans are much to look through.
+type spanState struct {
+	span              *trace.Span
+	name              string
+	input, out, error int
+	end               time.Time
 }
 
 // spanFacts is a span as a filter asks it.
