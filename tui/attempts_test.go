@@ -67,6 +67,15 @@ func TestAttempts(t *testing.T) {
 	if j, ok := d.panes[PaneAttempts].JSON().(AttemptsJSON); !ok || j.Run.ID != r.ID || j.Run.Task != "say right" {
 		t.Errorf("the JSON is %+v", d.panes[PaneAttempts].JSON())
 	}
+	// What an agent writes while a patch is shown does not lay the patch out again.
+	p := d.panes[PaneAttempts].(*attemptsPane)
+	drawn := &p.patch.rows[0]
+	d.bus.Publish(event.Event{Type: event.PatchProgress, RunID: r.ID, Data: map[string]any{"phase": "tests", "text": "a line of output\n"}})
+	d.pump()
+	if d.sees(PaneAttempts, "a line of output"); &p.patch.rows[0] != drawn {
+		t.Error("the patch was laid out again")
+	}
+	p.live = liveOutput{}
 	d.sees(PaneAttempts, "retry", "not proven", "tests", "say right", "-base", "+wrong", "FAILED value", "value")
 
 	hold := NewPatchHold(d.bus, func() time.Time { return noon })

@@ -313,9 +313,12 @@ func (p *repairPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 			return nil, true
 		}
 		p.open = true
+		p.pick(ctx)
 		p.layout()
 	case action.Toggle:
-		p.open = !p.open
+		if p.open = !p.open; p.open {
+			p.pick(ctx)
+		}
 		p.layout()
 	case action.Out:
 		if !p.open {

@@ -91,3 +91,18 @@ type foundEpisode struct{ id string }
 
 // For is the pane that asked.
 func (foundEpisode) For() PaneID { return PaneRepair }
+
+// pick selects the first step on the screen for a person who has scrolled to it: unless one is
+// selected, something is held, or the view is at the end, where all of the repair is meant.
+func (p *repairPane) pick(ctx *Context) {
+	if p.step > 0 || !p.data.found || p.body.Following() || p.held != nil && p.held.EpisodeID == p.data.episode.ID || p.live.turn > 0 {
+		return
+	}
+	top := p.body.Top()
+	for _, k := range p.stations() {
+		ctx.Scope.Attempt, ctx.Scope.Step = k[0], k[1]
+		if p.at[k] >= top {
+			break
+		}
+	}
+}

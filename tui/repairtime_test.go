@@ -214,3 +214,32 @@ func TestRepairClockWithoutHeldTime(t *testing.T) {
 	})
 	d.sees(PaneRepair, "3 s of 60 s")
 }
+
+// Enter opens the step that was scrolled to, with what its call brought on the screen.
+func TestRepairOpensWhatIsInView(t *testing.T) {
+	d := newDesk(t, false)
+	d.size(PaneRepair, 80, 14)
+	d.ctx.Scope.Session, d.ctx.Scope.Episode = "s-1", "e-1"
+	d.put(func(tx *store.Tx) error {
+		if err := tx.PutEpisode(episode.Episode{ID: "e-1", SessionID: "s-1", CreatedAt: "x", Status: episode.CandidateAdded, Attempts: 1}); err != nil {
+			return err
+		}
+		for turn := range 30 {
+			if err := tx.PutStep(episode.Step{EpisodeID: "e-1", Attempt: 1, Turn: turn + 1,
+				Messages: []episode.Message{{Role: "user", Content: strings.Repeat("a line of the prompt\n", 50)}},
+				Calls:    []episode.Call{{ID: "c", Name: "harness_rules_search", Arguments: `{"query":"x"}`, OK: true, Ran: true, Result: fmt.Appendf(nil, `{"ok":true,"note":"result %d."}`, turn+1)}}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	d.apply(Change{Reload: true, Scope: true})
+	p := d.panes[PaneRepair].(*repairPane)
+	p.Do(d.ctx, action.Home)
+	for range 10 {
+		p.Do(d.ctx, action.Down)
+	}
+	p.Do(d.ctx, action.Into)
+	d.apply(Change{})
+	d.sees(PaneRepair, "step 11 of 30", "▸ 11 search", "result 11.")
+}

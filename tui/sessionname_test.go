@@ -63,3 +63,18 @@ func TestCutOffIsMarked(t *testing.T) {
 		t.Errorf("protecting it says %q, want why not", got)
 	}
 }
+
+// A session without a turn has no mark of failure: nothing was done that could have failed.
+func TestSessionWithoutTurns(t *testing.T) {
+	d := newDesk(t, false)
+	p := d.panes[PaneSessions].(*sessionsPane)
+	p.SetSize(40, 5)
+	it := sessionRow{Session: trace.Session{ID: "nothing", Origin: trace.Recorded}, Alerted: true}
+	if row := ansi.Strip(p.row(d.ctx.Style, it, false)); !strings.HasSuffix(row, "   0 –    –") {
+		t.Errorf("the row is %q", row)
+	}
+	it.Counts.Turns = 1
+	if row := ansi.Strip(p.row(d.ctx.Style, it, false)); !strings.HasSuffix(row, "   1 ✕    –") {
+		t.Errorf("the row is %q", row)
+	}
+}
