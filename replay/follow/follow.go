@@ -4,7 +4,8 @@
 // A changed file is read again from its beginning. That is what makes every way of
 // writing safe: appending, cutting off, rotating, rewriting in place, a last record
 // that comes in two pieces. Reading is idempotent and bounded: at most a tenth of
-// the time is spent on any one file. The file system's notices only wake the
+// the time is spent on any one file, since it is left alone for nine times the time
+// that its last reading took. The file system's notices only wake the
 // watcher up; what changed is decided by looking, so that a lost notice costs a
 // delay and nothing else.
 package follow
@@ -16,7 +17,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,15 +38,19 @@ type Options struct {
 
 // Bounds of a watcher.
 const (
-	maxDirs = 4096             // folders with notices; files of others are polled
-	share   = 10               // a file is left alone for this many times the time that reading it took
-	longest = 60 * time.Second // but never longer than this
+	maxDirs = 4096 // folders with notices; files of others are polled
+	share   = 9    // a file is left alone for this many times the time that reading it took
 )
 
+// Reader reads files in their order and calls done after each: what it took is the
+// time since the last call, so that the time before the first file belongs to none
+// when done("") is called then. It returns the files that it wants to be asked about
+// again; an error of it ends the watching.
+type Reader func(files []string, done func(file string)) (again []string, err error)
+
 // Run calls read with the files that are there, and then with those that are new or
-// have changed, until ctx ends; its cause is returned. read returns the files that
-// it wants to be asked about again; an error of it ends the watching.
-func Run(ctx context.Context, paths []string, o Options, read func(files []string) (again []string, err error)) error {
+// have changed, until ctx ends; its cause is returned.
+func Run(ctx context.Context, paths []string, o Options, read Reader) error {
 	if o.Poll <= 0 {
 		o.Poll = 2 * time.Second
 	}
@@ -56,7 +60,7 @@ func Run(ctx context.Context, paths []string, o Options, read func(files []strin
 	return run(ctx, paths, o, read, true)
 }
 
-func run(ctx context.Context, paths []string, o Options, read func(files []string) (again []string, err error), notices bool) error {
+func run(ctx context.Context, paths []string, o Options, read Reader, notices bool) error {
 	w := &watcher{o: o, paths: paths, files: map[string]*file{}, noted: map[string]bool{}, watched: map[string]bool{}}
 	if notices {
 		w.listen()
@@ -66,11 +70,16 @@ func run(ctx context.Context, paths []string, o Options, read func(files []strin
 		now := time.Now()
 		changed, next := w.look(now)
 		if len(changed) > 0 {
-			again, err := read(changed)
+			last := time.Now()
+			again, err := read(changed, func(name string) {
+				now := time.Now()
+				w.took(name, now, now.Sub(last))
+				last = now
+			})
 			if err != nil {
 				return err
 			}
-			w.read(changed, again, time.Since(now))
+			w.again(again)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -157,15 +166,18 @@ func (w *watcher) look(now time.Time) (changed []string, next time.Time) {
 	return changed, next
 }
 
-// read notes how long reading took, and which files want to be read again.
-func (w *watcher) read(files, again []string, took time.Duration) {
-	rest := min(share*took/time.Duration(len(files)), longest)
+// took lets a file rest for what its reading took.
+func (w *watcher) took(name string, now time.Time, took time.Duration) {
+	if f := w.files[name]; f != nil {
+		f.next = now.Add(share * took)
+	}
+}
+
+// again marks the files that want to be read again.
+func (w *watcher) again(files []string) {
 	for _, name := range files {
 		if f := w.files[name]; f != nil {
-			f.next = time.Now().Add(rest)
-			if slices.Contains(again, name) {
-				f.asked = false
-			}
+			f.asked = false
 		}
 	}
 }

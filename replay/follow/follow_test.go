@@ -39,7 +39,7 @@ type seen struct {
 	busy  bool // asks for every file again
 }
 
-func (s *seen) read(files []string) (again []string, err error) {
+func (s *seen) read(files []string, done func(string)) (again []string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.busy {
@@ -51,6 +51,7 @@ func (s *seen) read(files []string) (again []string, err error) {
 			return nil, err
 		}
 		s.reads++
+		done(f)
 		s.files[filepath.Base(f)] = fmt.Sprintf("%s damaged=%d", strings.Join(k.inputs, " "), k.damaged)
 	}
 	return nil, nil

@@ -30,12 +30,12 @@ func (a *app) importFollow(ctx context.Context, args []string, name string) erro
 			return fmt.Errorf("import: %w", err)
 		}
 	}
-	f := &following{app: a, format: name, red: red, files: map[string]format.Summary{}, skipped: map[string]bool{}}
+	f := &following{app: a, format: name, red: red, files: map[string]format.Summary{}, skipped: map[string]bool{}, refused: map[string]string{}}
 	if !a.json {
 		a.out.printf("following %s; ctrl+c ends", counted(len(paths), "path"))
 	}
-	err = follow.Run(ctx, paths, follow.Options{Note: func(text string) { a.note("vise: %s", block(text)) }}, func(files []string) ([]string, error) {
-		return f.read(ctx, files)
+	err = follow.Run(ctx, paths, follow.Options{Note: func(text string) { a.note("vise: %s", block(text)) }}, func(files []string, done func(string)) ([]string, error) {
+		return f.read(ctx, files, done)
 	})
 	if terr := f.tell(); terr != nil {
 		return errors.Join(err, terr)
@@ -50,9 +50,10 @@ type following struct {
 	red     *guard.Redactor
 	files   map[string]format.Summary // the last reading of each file
 	skipped map[string]bool           // files of no known format
+	refused map[string]string         // files that could not be read, and why
 	waits   bool                      // the store has been busy since the last reading
 
-	isNew, updated, unchanged, refused int
+	isNew, updated, unchanged int
 
 	ids []string
 }
@@ -61,24 +62,26 @@ type following struct {
 const maxFollowed = 100_000
 
 // read imports files; all of them come again when the store is busy.
-func (f *following) read(ctx context.Context, files []string) (again []string, err error) {
+func (f *following) read(ctx context.Context, files []string, done func(file string)) (again []string, err error) {
 	err = f.withHarness(ctx, needs{}, func(h *harness) error {
 		f.waits = false
 		im := h.Import(ctx, false)
+		done("") // opening the store is no file's
 		for _, file := range files {
 			before := im.New + im.Updated
 			s, err := format.Read(ctx, file, format.Options{Format: f.format, Redactor: f.red}, im)
+			done(file)
 			if ctx.Err() != nil {
 				return err // what was read of it is not part of any session
 			}
 			if err != nil {
 				if errors.Is(err, format.ErrUnrecognised) {
 					f.skipped[file] = true
+					f.refuse(file, nil)
 					continue // it may grow into something
 				}
-				f.refused++
-				f.note("vise: %s", block(err.Error()))
 			}
+			f.refuse(file, err)
 			delete(f.skipped, file)
 			if len(f.files) < maxFollowed || f.files[file].Path != "" {
 				f.files[file] = s
@@ -114,9 +117,27 @@ func (f *following) read(ctx context.Context, files []string) (again []string, e
 	return nil, err
 }
 
+// refuse keeps why a file could not be read, and tells it once: a file that grows is
+// read again and again. Without an error it is refused no more.
+func (f *following) refuse(file string, err error) {
+	if err == nil {
+		delete(f.refused, file)
+		return
+	}
+	before, known := f.refused[file]
+	if known && before == err.Error() {
+		return
+	}
+	if !known && len(f.refused) == maxFollowed {
+		return
+	}
+	f.refused[file] = err.Error()
+	f.note("vise: %s", block(err.Error()))
+}
+
 // tell writes the summary at the end.
 func (f *following) tell() error {
-	total := imported{Unknown: map[string]int{}, MaskedAs: map[string]int{}, New: f.isNew, Updated: f.updated, Unchanged: f.unchanged, Refused: f.refused, Skipped: len(f.skipped), IDs: unique(f.ids)}
+	total := imported{Unknown: map[string]int{}, MaskedAs: map[string]int{}, New: f.isNew, Updated: f.updated, Unchanged: f.unchanged, Refused: len(f.refused), Skipped: len(f.skipped), IDs: unique(f.ids)}
 	for _, s := range f.files {
 		total.add(s)
 	}

@@ -76,7 +76,7 @@ func write(d *document, v recording.Value, path string, rec *recording.Recorder)
 	for k, s := range map[string]chat.Scalar{"suite": d.Suite, "domain": d.Domain, "task_id": d.Task, "condition": d.Condition, "seed": d.Seed,
 		"outcome": d.Evaluation.Outcome, "notes": chat.Scalar(chat.Text(d.Evaluation.Notes)), "error": d.Error} {
 		if s != "" {
-			head.Attrs[k] = recording.Cut(rec.Mask(string(s)), 1000)
+			head.Attrs[k] = rec.Short(string(s), 1000)
 		}
 	}
 	if v.Cut {

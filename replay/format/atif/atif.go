@@ -96,11 +96,11 @@ func write(raw []byte, stem string, cut bool, parent string, depth int, rec *rec
 		rec.Unknown("document without steps")
 		return nil
 	}
-	head := trace.Session{Source: Name, Agent: strings.TrimSpace(d.Agent.Name + " " + d.Agent.Version), Tools: chat.Tools(d.Agent.Tools), Attrs: map[string]any{"schema": recording.Cut(d.Version, 40)}}
+	head := trace.Session{Source: Name, Agent: strings.TrimSpace(d.Agent.Name + " " + d.Agent.Version), Tools: chat.Tools(d.Agent.Tools), Attrs: map[string]any{"schema": rec.Short(d.Version, 40)}}
 	head.ID = chat.First(string(d.Trajectory), string(d.Session), stem)
 	for k, s := range map[string]string{"session_id": string(d.Session), "model": d.Agent.Model, "continued_in": string(d.Next), "notes": string(d.Notes), "launched_by": parent} {
 		if s != "" {
-			head.Attrs[k] = recording.Cut(rec.Mask(s), 1000)
+			head.Attrs[k] = rec.Short(s, 1000)
 		}
 	}
 	if cut {
@@ -120,7 +120,7 @@ func write(raw []byte, stem string, cut bool, parent string, depth int, rec *rec
 	}
 	conv := recording.NewConversation(rec)
 	for i := range d.Steps {
-		if err := add(conv, &d.Steps[i], i, &d, head.System); err != nil {
+		if err := add(rec, conv, &d.Steps[i], i, &d, head.System); err != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ func write(raw []byte, stem string, cut bool, parent string, depth int, rec *rec
 }
 
 // add takes one step.
-func add(conv *recording.Conversation, s *step, i int, d *document, system string) error {
+func add(rec *recording.Recorder, conv *recording.Conversation, s *step, i int, d *document, system string) error {
 	at := chat.Time(string(s.Timestamp))
 	id := "step" + chat.First(s.ID.String(), fmt.Sprint(i+1))
 	text := s.Message.Text
@@ -190,7 +190,7 @@ func add(conv *recording.Conversation, s *step, i int, d *document, system strin
 		}
 		for _, ref := range r.Refs {
 			conv.Add(trace.Span{Kind: trace.AGENT, Name: chat.First(string(ref.Session), string(ref.ID), "sub-agent"), Parent: id, Start: at, End: at,
-				Attrs: map[string]any{"trajectory": recording.Cut(chat.First(string(ref.Path), string(ref.ID)), 300)}})
+				Attrs: map[string]any{"trajectory": rec.Short(chat.First(string(ref.Path), string(ref.ID)), 300)}})
 		}
 		switch {
 		case key != "" && conv.Waits(key):

@@ -69,7 +69,7 @@ func (e *episode) write(path string, rec *recording.Recorder) error {
 		System: chat.System(e.Conversations), Attrs: map[string]any{"index": e.index}}
 	for k, v := range map[string]string{"task": e.Task, "model": e.Model, "run": e.Run, "result": string(e.Result)} {
 		if v != "" {
-			head.Attrs[k] = recording.Cut(v, 200)
+			head.Attrs[k] = rec.Short(v, 200)
 		}
 	}
 	if e.cut {

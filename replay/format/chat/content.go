@@ -172,9 +172,9 @@ func (p Part) payload() string {
 	case p.Source.Data != "":
 		return recording.Binary(kindOf(p.Type), p.Source.MediaType, p.Source.Data)
 	case p.Source.URL != "":
-		return "[" + kindOf(p.Type) + " " + recording.Cut(p.Source.URL, 200) + "]"
+		return recording.Address(kindOf(p.Type), p.Source.URL)
 	case p.Source.Path != "":
-		return "[" + kindOf(p.Type) + " " + recording.Cut(p.Source.Path, 200) + "]"
+		return recording.Address(kindOf(p.Type), p.Source.Path)
 	}
 	url := ""
 	if len(p.ImageURL) > 0 {
@@ -195,21 +195,12 @@ func (p Part) payload() string {
 		mime = p.MediaType
 	}
 	switch {
-	case strings.HasPrefix(url, "data:"):
-		return Data(kindOf(p.Type), url)
 	case url != "":
-		return "[" + kindOf(p.Type) + " " + recording.Cut(url, 200) + "]"
+		return recording.Address(kindOf(p.Type), url)
 	case p.Data != "" && mime != "":
 		return recording.Binary(kindOf(p.Type), mime, string(p.Data))
 	}
 	return ""
-}
-
-// Data describes a data URI of any length.
-func Data(kind, uri string) string {
-	head, data, _ := strings.Cut(strings.TrimPrefix(uri, "data:"), ",")
-	mime, _, _ := strings.Cut(head, ";")
-	return recording.Binary(kind, mime, data)
 }
 
 func kindOf(t string) string {

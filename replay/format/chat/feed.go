@@ -129,7 +129,7 @@ func (f *Feed) Tool(c Call, fallback string, step trace.Span) recording.Place {
 		s.ID = fallback
 	}
 	if c.ParseError != "" {
-		s.Attrs = map[string]any{"parse_error": recording.Cut(f.Rec.Mask(string(c.ParseError)), 500)}
+		s.Attrs = map[string]any{"parse_error": f.Rec.Short(string(c.ParseError), 500)}
 	}
 	key := c.Key()
 	if key == "" {

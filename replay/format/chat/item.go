@@ -30,6 +30,12 @@ type Item struct {
 	Result    json.RawMessage `json:"result"`
 	Tools     json.RawMessage `json:"tools"`
 	Status    string          `json:"status"`
+	// Of calls that the provider answers itself.
+	Error   Fault           `json:"error"`
+	Code    json.RawMessage `json:"code"`
+	Outputs json.RawMessage `json:"outputs"`
+	Queries json.RawMessage `json:"queries"`
+	Results json.RawMessage `json:"results"`
 }
 
 // Says is what a message item says.
@@ -122,7 +128,7 @@ func (s *Items) call(i *Item, step recording.Place, at time.Time) {
 	if span.ID == "" {
 		span.ID = string(i.ID)
 	}
-	for _, raw := range []json.RawMessage{i.Arguments, i.Input, i.Function.Arguments, i.Action} {
+	for _, raw := range []json.RawMessage{i.Arguments, i.Input, i.Function.Arguments, i.Action, i.Code, i.Queries} {
 		if len(raw) > 0 && string(raw) != "null" {
 			span.Input = Arguments(raw)
 			break
@@ -134,16 +140,36 @@ func (s *Items) call(i *Item, step recording.Place, at time.Time) {
 		key = "hosted:" + string(i.ID)
 	}
 	s.Call(key, span)
-	if !hosted || i.Status == "in_progress" || i.Status == "incomplete" {
-		return
+	if !hosted || i.Status != "completed" && i.Status != "failed" && i.Status != "" && !i.Error.Set {
+		return // it was still searching, interpreting, generating, or never ended
 	}
-	r := recording.Result{At: at, Failed: i.Status == "failed"}
+	r := recording.Result{At: at, Failed: i.Status == "failed" || i.Error.Set, Error: i.Error.Message}
 	if i.Type == "image_generation_call" && len(i.Result) > 2 {
 		r.Output = recording.Binary("image", "", Text(i.Result))
-	} else if len(i.Output) > 0 {
-		r.Output = Text(i.Output)
+	} else {
+		r.Output = First(Text(i.Output), i.printed(), Text(i.Results))
 	}
 	s.Answer(key, r)
+}
+
+// printed is what an interpreted program gave back: its logs, and its pictures described.
+func (i *Item) printed() string {
+	var outputs []struct {
+		Type string `json:"type"`
+		Logs string `json:"logs"`
+		URL  string `json:"url"`
+	}
+	if len(i.Outputs) == 0 || recording.Decode(i.Outputs, &outputs) != nil {
+		return ""
+	}
+	var parts []string
+	for _, o := range outputs {
+		if o.URL != "" {
+			o.Logs = Join(o.Logs, recording.Address(kindOf(o.Type), o.URL))
+		}
+		parts = append(parts, o.Logs)
+	}
+	return Join(parts...)
 }
 
 // result reads an output in its spellings: a text, a content, an object with a

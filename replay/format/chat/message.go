@@ -212,7 +212,7 @@ func Tools(raw json.RawMessage) []trace.Tool {
 		var name string
 		if len(d) > 0 && d[0] == '"' {
 			if json.Unmarshal(d, &name) == nil && name != "" {
-				out = append(out, trace.Tool{Name: recording.Cut(name, 200)})
+				out = append(out, trace.Tool{Name: name})
 			}
 			continue
 		}
@@ -243,7 +243,6 @@ func Tools(raw json.RawMessage) []trace.Tool {
 			tool.Schema = nil
 		}
 		if tool.Name != "" {
-			tool.Name = recording.Cut(tool.Name, 200)
 			out = append(out, tool)
 		}
 	}

@@ -65,6 +65,7 @@ type session struct {
 	files  *subagents
 	child  *chain // set while a sub-agent's own file is read
 	late   int
+	failed error // while a sub-agent's file was read
 	seen   recording.Seen
 }
 
@@ -106,7 +107,10 @@ func (s *session) line(l recording.Record) error {
 	if err := s.begin(&r); err != nil {
 		return err
 	}
-	return s.record(&r, l)
+	if err := s.record(&r, l); err != nil {
+		return err
+	}
+	return s.failed
 }
 
 // again reports a record that was taken before, with the same uuid or time and the
@@ -139,7 +143,7 @@ func (s *session) open(r *record) error {
 	}
 	for k, v := range map[string]string{"session_id": r.SessionID, "cwd": r.CWD, "git_branch": r.GitBranch, "agent_id": r.AgentID} {
 		if v != "" {
-			head.Attrs[k] = recording.Cut(s.rec.Mask(v), 500)
+			head.Attrs[k] = s.rec.Short(v, 500)
 		}
 	}
 	head.Started = r.at
@@ -173,7 +177,7 @@ func (s *session) end() error {
 		head.Agent = "claude-code " + s.version
 	}
 	if s.title.text != "" {
-		head.Title = recording.FirstWords(s.rec.Mask(recording.Cut(s.title.text, 4<<10)))
+		head.Title = recording.FirstWords(s.rec.Mask(s.title.text))
 	}
 	s.rec.Aside(s.aside)
 	if s.late > 0 {

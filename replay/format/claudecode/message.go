@@ -168,9 +168,9 @@ func (s *session) fill(t *turn, at int, r *record) {
 		sp.Usage = m.Usage.trace()
 	}
 	if m.Stop != "" {
-		sp.Attrs["stop_reason"] = recording.Cut(m.Stop, 80)
+		sp.Attrs["stop_reason"] = s.rec.Short(m.Stop, 80)
 		if at == len(t.Spans)-1 || sp.Parent == "" {
-			t.StopReason = recording.Cut(m.Stop, 80)
+			t.StopReason = m.Stop
 		}
 	}
 	sp.Output = appendText(sp.Output, t.keep(m.Content.text))
@@ -181,7 +181,7 @@ func (s *session) fill(t *turn, at int, r *record) {
 		case "redacted_thinking":
 			sp.Attrs["redacted_thinking"] = true
 		case "fallback":
-			sp.Attrs["fallback"] = recording.Cut(b.From.Model+" → "+b.To.Model, 200)
+			sp.Attrs["fallback"] = s.rec.Short(b.From.Model+" → "+b.To.Model, 200)
 		case "text", "image", "document":
 			sp.Output = appendText(sp.Output, t.keep(b.String()))
 		}
@@ -240,7 +240,7 @@ func (s *session) answer(r *record, b block) {
 		}
 		span := trace.Span{Kind: trace.CHAIN, Name: name, Output: out, Start: r.at, End: r.at, Attrs: map[string]any{}}
 		if b.ToolUseID != "" {
-			span.Attrs["tool_use_id"] = recording.Cut(b.ToolUseID, 200)
+			span.Attrs["tool_use_id"] = s.rec.Short(b.ToolUseID, 200)
 		}
 		if b.IsError {
 			span.Error = s.rec.ErrorLine(out, "the tool reported an error")

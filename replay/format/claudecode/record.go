@@ -3,7 +3,6 @@ package claudecode
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 	"unsafe"
@@ -209,7 +208,7 @@ func (b block) String() string {
 		return b.Text
 	case "image", "document":
 		if b.Source.URL != "" {
-			return fmt.Sprintf("[%s %s]", b.Type, recording.Cut(b.Source.URL, 200))
+			return recording.Address(b.Type, b.Source.URL)
 		}
 		return recording.Binary(b.Type, b.Source.MediaType, b.Source.Data)
 	case "tool_reference":

@@ -3,6 +3,7 @@ package claudecode
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -82,7 +83,7 @@ func (s *session) agent(parent, agentID string, r *record) *chain {
 	}
 	attrs := map[string]any{}
 	if agentID != "" {
-		attrs["agent_id"] = recording.Cut(agentID, 200)
+		attrs["agent_id"] = s.rec.Short(agentID, 200)
 	}
 	at := s.add(trace.Span{ID: id, Parent: parent, Kind: trace.AGENT, Name: "sub-agent", Start: r.at, End: r.at, Attrs: attrs})
 	c := &chain{id: s.cur.Spans[at].ID, agent: agentID, turn: s.cur, at: at}
@@ -152,7 +153,7 @@ func (s *session) launched(t *turn, at int, r *record) {
 		sp.Attrs[k] = v
 	}
 	if path := s.files.take(r.Result.agentID); path != "" {
-		s.readAgent(c, path)
+		s.failed = s.readAgent(c, path)
 	}
 }
 
@@ -165,17 +166,20 @@ func (s *session) orphans() error {
 	for _, f := range s.files.rest() {
 		prompt := firstPrompt(f.path)
 		c := s.agent(s.launcher(prompt), f.agent, &record{})
-		s.readAgent(c, f.path)
+		if err := s.readAgent(c, f.path); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// readAgent reads the file of a sub-agent into the current turn.
-func (s *session) readAgent(c *chain, path string) {
-	file, err := os.Open(path)
+// readAgent reads the file of a sub-agent into the current turn. A file that cannot be
+// read is noted; an error is one of the sink or of the context.
+func (s *session) readAgent(c *chain, path string) error {
+	file, err := recording.OpenPart(path)
 	if err != nil {
 		s.rec.Note("sub-agent file %s was not read: %v", filepath.Base(path), errors.Unwrap(err))
-		return
+		return nil
 	}
 	defer file.Close()
 	if kind := agentType(path); kind != "" {
@@ -185,19 +189,44 @@ func (s *session) readAgent(c *chain, path string) {
 	s.child = c
 	defer func() { s.child = outer }()
 	before := s.rec.Summary().DamagedTotal
-	err = recording.Lines(file, s.rec, s.line, s.broken)
+	part := &part{File: file}
+	err = recording.Lines(part, s.rec, s.line, s.broken)
 	if n := s.rec.Summary().DamagedTotal - before; n > 0 {
 		s.rec.Note("%d of the damaged records are in sub-agent file %s", n, filepath.Base(path))
 	}
-	if err != nil {
-		s.rec.Note("sub-agent file %s was read in part: %v", filepath.Base(path), err)
+	if part.err != nil {
+		s.rec.Note("sub-agent file %s was read in part: %v", filepath.Base(path), part.err)
+		return nil
 	}
+	return err
 }
+
+// part is a file that remembers why it could not be read on.
+type part struct {
+	*os.File
+	err error
+}
+
+func (p *part) Read(b []byte) (int, error) {
+	n, err := p.File.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.err = err
+	}
+	return n, err
+}
+
+// maxMeta is the largest file about a sub-agent that is read, in bytes.
+const maxMeta = 64 << 10
 
 // agentType reads the kind of a sub-agent from the file beside its log.
 func agentType(path string) string {
-	raw, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".meta.json")
-	if err != nil || len(raw) > 64<<10 {
+	file, err := recording.OpenPart(strings.TrimSuffix(path, ".jsonl") + ".meta.json")
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, maxMeta+1))
+	if err != nil || len(raw) > maxMeta {
 		return ""
 	}
 	var meta struct {
@@ -212,7 +241,7 @@ func agentType(path string) string {
 // firstPrompt returns the first user text of a sub-agent's file, "" if its first
 // megabyte holds none.
 func firstPrompt(path string) string {
-	file, err := os.Open(path)
+	file, err := recording.OpenPart(path)
 	if err != nil {
 		return ""
 	}

@@ -296,7 +296,7 @@ func (s *session) unknown(name string, l recording.Record, at time.Time) {
 		name = "(no type)"
 	}
 	s.rec.Unknown(name)
-	s.items.Opaque(recording.Cut(name, 80), l.Data, map[string]any{"line": l.Line}, at)
+	s.items.Opaque(name, l.Data, map[string]any{"line": l.Line}, at)
 }
 
 // open begins the session: with the first record, whichever it is.
@@ -318,7 +318,7 @@ func (s *session) open(at time.Time) error {
 	for k, v := range map[string]string{"session_id": m.ID, "cwd": m.CWD, "originator": m.Originator, "model_provider": m.Provider,
 		"forked_from": m.ForkedFrom, "parent_thread": m.Parent, "git_branch": m.Git.Branch, "git_commit": m.Git.Commit, "launched_by": chat.Text(m.Source)} {
 		if v != "" {
-			head.Attrs[k] = recording.Cut(s.rec.Mask(v), 500)
+			head.Attrs[k] = s.rec.Short(v, 500)
 		}
 	}
 	return s.rec.Begin(head)
@@ -331,7 +331,7 @@ func (s *session) end() error {
 	}
 	s.unsaid(time.Time{})
 	if s.model != "" {
-		s.rec.Head().Attrs["model"] = recording.Cut(s.model, 200)
+		s.rec.Head().Attrs["model"] = s.rec.Short(s.model, 200)
 	}
 	if err := s.items.End(); err != nil {
 		return err

@@ -71,7 +71,7 @@ func (s *session) event(raw []byte, l recording.Record, at time.Time) error {
 		s.items.Turn().StopReason = "cancelled"
 		s.unsaid(at)
 		span := kept("turn_aborted", l, at)
-		span.Output = recording.Cut(s.rec.Mask(e.Reason), 500)
+		span.Output = s.rec.Short(e.Reason, 500)
 		s.items.Add(span)
 		return nil
 	case "error", "stream_error", "warning":

@@ -151,7 +151,9 @@ type session struct {
 	model   string
 	summary string
 	cut     bool
-	held    []*message // messages of the turn that is going on: each may be written again
+	held    []*message     // messages of the turn that is going on: each may be written again
+	place   map[string]int // where in it a message stands, by id
+	bytes   int            // of the records held
 	late    int
 	done    map[string]bool // ids of messages that have been handed on
 }
@@ -173,7 +175,7 @@ func (s *session) begin(d *document) error {
 	head.Started, head.Ended = chat.Time(string(started)), chat.Time(string(d.Updated))
 	for k, v := range map[string]string{"session_id": d.SessionID, "project_hash": d.ProjectHash, "kind": d.Kind} {
 		if v != "" {
-			head.Attrs[k] = recording.Cut(v, 200)
+			head.Attrs[k] = s.rec.Short(v, 200)
 		}
 	}
 	return s.rec.Begin(head)
@@ -199,8 +201,11 @@ func (s *session) end() error {
 	return s.rec.End()
 }
 
-// maxTold bounds the ids of messages remembered.
-const maxTold = 200_000
+// Bounds on what is remembered.
+const (
+	maxTold = 200_000  // ids of messages handed on
+	maxHeld = 64 << 20 // bytes of the records of a turn that may still be written again
+)
 
 // message holds a message until its turn is over: it may be written again.
 func (s *session) message(raw json.RawMessage, line int) error {
@@ -220,11 +225,9 @@ func (s *session) message(raw json.RawMessage, line int) error {
 		return nil
 	}
 	if m.ID != "" {
-		for i, h := range s.held {
-			if h.ID == m.ID {
-				s.held[i] = m
-				return nil
-			}
+		if i, ok := s.place[m.ID]; ok {
+			s.held[i] = m
+			return s.hold(len(raw))
 		}
 		if s.done[m.ID] {
 			s.late++
@@ -236,7 +239,22 @@ func (s *session) message(raw json.RawMessage, line int) error {
 			return err
 		}
 	}
+	if m.ID != "" {
+		if s.place == nil {
+			s.place = map[string]int{}
+		}
+		s.place[m.ID] = len(s.held)
+	}
 	s.held = append(s.held, m)
+	return s.hold(len(raw))
+}
+
+// hold counts the bytes of a record that is held. Beyond maxHeld the turn goes on, but
+// what has come of it is interpreted as it stands.
+func (s *session) hold(bytes int) error {
+	if s.bytes += bytes; s.bytes > maxHeld {
+		return s.flush()
+	}
 	return nil
 }
 
@@ -251,7 +269,9 @@ func (s *session) flush() error {
 			return err
 		}
 	}
-	s.held = s.held[:0]
+	clear(s.held) // the messages, for the collector of garbage
+	clear(s.place)
+	s.held, s.bytes = s.held[:0], 0
 	return nil
 }
 

@@ -99,7 +99,7 @@ func document(r io.ReadSeeker, path string, rec *recording.Recorder) error {
 			reason, _ := recording.BadDocument(err)
 			rec.Damage(recording.Damage{Line: sc.Line(), Offset: sc.Offset(), Reason: reason})
 		}
-		rec.Note("the log holds no samples (status %s)", recording.Cut(l.Status, 40))
+		rec.Note("the log holds no samples (status %s)", rec.Short(l.Status, 40))
 		return nil
 	}
 	if _, err := r.Seek(at, io.SeekStart); err != nil {
@@ -151,7 +151,7 @@ func archive(file *os.File, path string, rec *recording.Recorder) error {
 	}
 	slices.SortFunc(samples, func(a, b *zip.File) int { return cmp.Compare(a.Name, b.Name) })
 	if len(samples) == 0 {
-		rec.Note("the log holds no samples (status %s)", recording.Cut(l.Status, 40))
+		rec.Note("the log holds no samples (status %s)", rec.Short(l.Status, 40))
 	}
 	f := newFile(&l, rec)
 	for i, e := range samples {
@@ -167,7 +167,7 @@ func archive(file *os.File, path string, rec *recording.Recorder) error {
 			} else if !whole {
 				reason = fmt.Sprintf("is longer than %d MB", recording.MaxRecord>>20)
 			}
-			rec.Damage(recording.Damage{Line: 1, Bytes: len(raw), Reason: fmt.Sprintf("entry %s: %s; what comes before is kept", recording.Cut(e.Name, 200), reason)})
+			rec.Damage(recording.Damage{Line: 1, Bytes: len(raw), Reason: fmt.Sprintf("entry %s: %s; what comes before is kept", rec.Short(e.Name, 200), reason)})
 			raw, cut = recording.Mend(raw), true
 		} else {
 			rec.Record()

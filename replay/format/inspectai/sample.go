@@ -106,12 +106,12 @@ func (f *file) sample(raw []byte, index int, cut bool) error {
 	}
 	epoch := chat.First(s.Epoch.String(), "1")
 	head := trace.Session{Source: Name, Agent: chat.First(string(f.log.Eval.Model), s.Output.Model), Label: s.label(), System: chat.System(s.Messages),
-		Attrs: map[string]any{"index": index, "id": recording.Cut(string(s.ID), 200) + "/" + epoch}}
+		Attrs: map[string]any{"index": index, "id": f.rec.Short(string(s.ID), 200) + "/" + epoch}}
 	run := chat.First(f.log.Eval.Eval, f.log.Eval.RunID, string(f.log.Eval.Made))
-	head.ID = fmt.Sprintf("inspect-%s-%s-%s-%s", recording.Cut(f.log.Eval.Task, 40), recording.SafeID(string(s.ID)), epoch, run[:min(len(run), 8)])
+	head.ID = fmt.Sprintf("inspect-%s-%s-%s-%s", f.rec.Short(f.log.Eval.Task, 40), recording.SafeID(f.rec.Mask(string(s.ID))), epoch, run[:min(len(run), 8)])
 	for k, v := range map[string]string{"task": f.log.Eval.Task, "status": f.log.Status, "limit": s.Limit.Type, "uuid": s.UUID, "error": s.Error.Message} {
 		if v != "" {
-			head.Attrs[k] = recording.Cut(f.rec.Mask(v), 500)
+			head.Attrs[k] = f.rec.Short(v, 500)
 		}
 	}
 	if cut {
@@ -148,7 +148,7 @@ func (f *file) sample(raw []byte, index int, cut bool) error {
 	if len(s.Messages) > 0 {
 		t := feed.Turn()
 		if len(s.Output.Choices) > 0 {
-			t.StopReason = recording.Cut(s.Output.Choices[0].Stop, 80)
+			t.StopReason = s.Output.Choices[0].Stop
 		}
 		if s.Error.Message != "" {
 			t.StopReason = "error"

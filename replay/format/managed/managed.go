@@ -11,6 +11,7 @@ package managed
 import (
 	"encoding/json"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,8 +38,12 @@ func Read(r io.Reader, path string, rec *recording.Recorder) error {
 	if len(s.aside) > 0 {
 		rec.Aside(s.aside)
 	}
+	s.seen.Note(rec)
 	return rec.End()
 }
+
+// maxSent bounds the messages sent whose echo is waited for.
+const maxSent = 1000
 
 type session struct {
 	rec      *recording.Recorder
@@ -47,7 +52,8 @@ type session struct {
 	model    string
 	step     recording.Place
 	begun    time.Time // of the model request that runs
-	sent     []string  // user messages that have not come back yet
+	sent     []string  // user messages that have not come back yet, oldest first
+	seen     recording.Seen
 	answered map[string]bool
 	aside    map[string]int
 }
@@ -107,6 +113,9 @@ func (s *session) line(l recording.Record) error {
 		for i := range body.Events {
 			e := &body.Events[i]
 			if e.Type == "user.message" {
+				if len(s.sent) == maxSent {
+					s.sent = s.sent[1:]
+				}
 				s.sent = append(s.sent, e.Content.Text)
 			}
 			if err := s.event(e, l); err != nil {
@@ -119,16 +128,24 @@ func (s *session) line(l recording.Record) error {
 		if recording.Decode(pair[1], &e) != nil {
 			return nil
 		}
-		if e.Type == "user.message" && len(s.sent) > 0 && s.sent[0] == e.Content.Text {
-			s.sent = s.sent[1:] // the echo of what was sent
-			s.conv.Turn().Start = chat.Time(string(e.At))
+		// A log that lists the events after it has streamed them tells each twice.
+		if e.ID != "" && s.seen.Again([]byte(e.Type+"\x00"+e.ID)) {
 			return nil
+		}
+		if e.Type == "user.message" {
+			if i := slices.Index(s.sent, e.Content.Text); i >= 0 {
+				// The echo of what was sent; that of an earlier message is missing then.
+				if s.sent = s.sent[i+1:]; len(s.sent) == 0 {
+					s.conv.Turn().Start = chat.Time(string(e.At))
+				}
+				return nil
+			}
 		}
 		return s.event(&e, l)
 	}
-	s.rec.Unknown(recording.Cut("method "+method, 80))
+	s.rec.Unknown("method " + method)
 	if s.rec.Open() {
-		s.conv.Opaque(recording.Cut(method, 80), l.Data, map[string]any{"line": l.Line}, time.Time{})
+		s.conv.Opaque(method, l.Data, map[string]any{"line": l.Line}, time.Time{})
 	}
 	return nil
 }
@@ -151,7 +168,7 @@ func (s *session) create(raw json.RawMessage) error {
 	}
 	s.model = c.Agent.Model.ID
 	return s.rec.Begin(trace.Session{ID: chat.First(c.ID, recording.Stem(s.path)), Source: Name, Agent: c.Agent.Name, System: c.Agent.System, Tools: chat.Tools(c.Agent.Tools),
-		Attrs: map[string]any{"model": recording.Cut(s.model, 200)}})
+		Attrs: map[string]any{"model": s.rec.Short(s.model, 200)}})
 }
 
 func (s *session) open() error {
@@ -206,7 +223,7 @@ func (s *session) event(e *event, l recording.Record) error {
 		s.conv.Answer(key, recording.Result{Output: e.Content.Text, Failed: e.IsError, At: at})
 	case "session.status_idle":
 		if e.Stop.Type != "" && e.Stop.Type != "requires_action" {
-			s.conv.Turn().StopReason = recording.Cut(e.Stop.Type, 80)
+			s.conv.Turn().StopReason = e.Stop.Type
 		}
 	case "session.error":
 		text := chat.First(e.Error.Message, string(e.Message))
@@ -214,8 +231,8 @@ func (s *session) event(e *event, l recording.Record) error {
 	case "user.tool_confirmation", "session.status_running", "session.thread_status_running", "session.thread_status_idle", "session.status_terminated":
 		s.aside[e.Type]++
 	default:
-		s.rec.Unknown(recording.Cut(e.Type, 80))
-		s.conv.Opaque(recording.Cut(e.Type, 80), l.Data, map[string]any{"line": l.Line}, at)
+		s.rec.Unknown(e.Type)
+		s.conv.Opaque(e.Type, l.Data, map[string]any{"line": l.Line}, at)
 	}
 	return nil
 }

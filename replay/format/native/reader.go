@@ -46,7 +46,7 @@ func (r *reader) record(line recording.Record) error {
 		}
 		if t.SessionID != "" && t.SessionID != r.id {
 			d := recording.Damage{Line: line.Line, Offset: line.Offset, Bytes: len(line.Data),
-				Reason: fmt.Sprintf("a turn of session %q stands in session %q", recording.Cut(t.SessionID, 80), recording.Cut(r.id, 80))}
+				Reason: fmt.Sprintf("a turn of session %q stands in session %q", r.rec.Short(t.SessionID, 80), r.rec.Short(r.id, 80))}
 			r.rec.Damage(d)
 			r.broken(d, line.Data)
 			return nil
@@ -98,7 +98,7 @@ func (r *reader) session(line recording.Record) error {
 	if s.ID == "" {
 		s.ID = fmt.Sprintf("native-line-%d", line.Line)
 	} else if kept := recording.SafeID(s.ID); kept != s.ID {
-		r.rec.Note("line %d: session id %q is kept as %s", line.Line, recording.Cut(s.ID, 200), kept)
+		r.rec.Note("line %d: session id %q is kept as %s", line.Line, r.rec.Short(s.ID, 200), kept)
 	}
 	if s.Source == "" {
 		s.Source = Name

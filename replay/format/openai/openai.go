@@ -207,7 +207,7 @@ func (f *file) answer(feed *chat.Feed, r *response, last trace.Span) {
 			Error: f.rec.ErrorLine(r.Error.Message, "the provider reported an error")})
 	}
 	if stop != "" {
-		feed.Turn().StopReason = recording.Cut(stop, 80)
+		feed.Turn().StopReason = stop
 	}
 }
 
@@ -266,7 +266,7 @@ func (f *file) item(items *chat.Items, it *chat.Item, raw []byte, model string, 
 			name = "item of role " + it.Role
 		}
 		f.rec.Unknown(name)
-		items.Opaque(recording.Cut(name, 80), raw, nil, at)
+		items.Opaque(name, raw, nil, at)
 	}
 	return nil
 }

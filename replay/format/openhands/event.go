@@ -82,7 +82,7 @@ func (e *event) at() time.Time { return chat.Time(string(e.Timestamp)) }
 func (s *session) read(raws []json.RawMessage) error {
 	s.describe(raws)
 	if s.model != "" {
-		s.head.Attrs["model"] = recording.Cut(s.model, 200)
+		s.head.Attrs["model"] = s.rec.Short(s.model, 200)
 	}
 	if err := s.rec.Begin(s.head); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *session) describe(raws []json.RawMessage) {
 			}
 			_ = recording.Decode(e.RawArgs, &a) // absent or valid JSON
 			s.head.System, s.head.Tools = a.Content, chat.Tools(a.Tools)
-			s.head.Agent = strings.TrimSpace(Name + " " + recording.Cut(a.Version+" "+a.Agent, 80))
+			s.head.Agent = strings.TrimSpace(Name + " " + s.rec.Short(a.Version+" "+a.Agent, 80))
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (s *session) event(raw json.RawMessage) error {
 
 func (s *session) unknown(name string, raw []byte, at time.Time) {
 	s.rec.Unknown(name)
-	s.conv.Opaque(recording.Cut(name, 80), raw, map[string]any{"event": s.n}, at)
+	s.conv.Opaque(name, raw, map[string]any{"event": s.n}, at)
 }
 
 // action takes an action of version 0. In the output of old evaluations its

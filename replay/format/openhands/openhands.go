@@ -152,18 +152,18 @@ func evaluation(r *row, v recording.Value, path string, rec *recording.Recorder)
 	s := newSession(rec)
 	id := chat.First(string(r.Instance), string(r.Question), string(r.ID), string(r.Issue.Number), strconv.Itoa(v.Index+1))
 	s.head.ID = recording.Stem(path) + "-" + id
-	s.head.Attrs["index"], s.head.Attrs["id"] = v.Index, recording.Cut(id, 200)
+	s.head.Attrs["index"], s.head.Attrs["id"] = v.Index, rec.Short(id, 200)
 	s.model = chat.First(r.Metadata.Model, r.Metadata.LLM.Model)
 	s.instruction = r.Instruction
 	if r.Metadata.Agent != "" {
-		s.head.Agent = Name + " " + recording.Cut(r.Metadata.Agent, 80)
+		s.head.Agent = Name + " " + rec.Short(r.Metadata.Agent, 80)
 	}
 	if v.Cut {
 		s.head.Attrs["cut"] = true
 	}
 	for k, t := range map[string]string{"patch": r.Patch, "error": string(r.Error)} {
 		if t != "" {
-			s.head.Attrs[k] = recording.Cut(rec.Mask(t), 2000)
+			s.head.Attrs[k] = rec.Short(t, 2000)
 		}
 	}
 	s.head.Label = r.label()
@@ -210,7 +210,7 @@ func store(r *row, v recording.Value, path string, rec *recording.Recorder) erro
 	if strings.Trim(s.head.ID, "0-") == "" { // a test run: all zeros
 		s.head.ID = filepath.Base(filepath.Dir(path))
 	}
-	s.head.Attrs["session_id"] = recording.Cut(chat.First(r.ConversationID, string(r.ID)), 200)
+	s.head.Attrs["session_id"] = rec.Short(chat.First(r.ConversationID, string(r.ID)), 200)
 	if r.Title != "" {
 		s.head.Title = recording.FirstWords(rec.Mask(r.Title))
 	}
@@ -219,7 +219,7 @@ func store(r *row, v recording.Value, path string, rec *recording.Recorder) erro
 		s.model = r.Agent.LLM.Model
 	}
 	if r.Status != "" {
-		s.head.Attrs["status"] = recording.Cut(r.Status, 80)
+		s.head.Attrs["status"] = rec.Short(r.Status, 80)
 	}
 	for _, m := range r.Stats.Usage {
 		for _, u := range m.Tokens {
@@ -298,7 +298,7 @@ func eventFiles(dir string) ([]string, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := recording.OpenPart(path)
 	if err != nil {
 		return nil, err
 	}

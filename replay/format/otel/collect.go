@@ -21,6 +21,7 @@ type collector struct {
 	asIs   bool // the file's order is the order of the spans
 	again  int  // spans met twice
 	early  int  // conversations handed on before the end of the file
+	max    int  // maxHeld
 	named  string
 }
 
@@ -32,14 +33,16 @@ type collected struct {
 	known   map[string]int // by span id
 	bytes   int
 	last    int // clock of the last span
+	cut     bool
 }
 
 // maxHeld bounds the text of the spans held at a time, in bytes. Beyond it the
-// conversation that has been silent longest is handed on.
+// conversation that has been silent longest is handed on; where there is but one, what
+// has come of it is, marked as cut, and the rest becomes a session of its own.
 const maxHeld = recording.MaxRecord
 
 func newCollector(rec *recording.Recorder, source string) *collector {
-	return &collector{rec: rec, source: source, traces: map[string]*collected{}}
+	return &collector{rec: rec, source: source, traces: map[string]*collected{}, max: maxHeld}
 }
 
 // add takes a span in the order of the file. One whose id came before in its
@@ -65,11 +68,9 @@ func (c *collector) add(s *span) error {
 		t.known[s.id] = len(t.spans)
 		t.spans = append(t.spans, s)
 	}
-	for c.bytes > maxHeld && len(c.order) > 1 {
+	for c.bytes > c.max {
 		silent := slices.MinFunc(c.order, func(a, b *collected) int { return cmp.Compare(a.last, b.last) })
-		if silent == t {
-			break
-		}
+		silent.cut = silent == t
 		c.early++
 		if err := c.hand(silent); err != nil {
 			return err
@@ -89,7 +90,7 @@ func (c *collector) end() error {
 		c.rec.Note("%d spans were sent again; the last one of each counts", c.again)
 	}
 	if c.early > 0 {
-		c.rec.Note("more than %d MB of spans were open at a time: %d traces were closed before the end of the file", maxHeld>>20, c.early)
+		c.rec.Note("more than %d MB of spans were open at a time: %d traces were closed before the end of the file", c.max>>20, c.early)
 	}
 	return nil
 }
@@ -123,6 +124,9 @@ func (c *collector) hand(first *collected) error {
 		head.ID = c.named
 	}
 	c.describe(&head, all)
+	if first.cut {
+		head.Attrs["cut"] = true
+	}
 	if err := c.rec.Begin(head); err != nil {
 		return err
 	}
@@ -131,7 +135,7 @@ func (c *collector) hand(first *collected) error {
 		own := t.own()
 		if own != nil {
 			turn.Synthetic = own.attrs.text("vise.synthetic") != ""
-			turn.StopReason = recording.Cut(own.attrs.text("vise.stop_reason"), 80)
+			turn.StopReason = own.attrs.text("vise.stop_reason")
 			// The root stands for the turn itself.
 			t.spans = slices.DeleteFunc(t.spans, func(s *span) bool { return s == own })
 		}
@@ -145,12 +149,12 @@ func (c *collector) hand(first *collected) error {
 				if out.Attrs == nil {
 					out.Attrs = map[string]any{}
 				}
-				out.Attrs["parent_elsewhere"], out.Parent = recording.Cut(out.Parent, 80), ""
+				out.Attrs["parent_elsewhere"], out.Parent = c.rec.Short(out.Parent, 80), ""
 			}
 			out.ID = cmp.Or(names[out.ID], out.ID)
 			out.Parent = cmp.Or(names[out.Parent], out.Parent)
 			if turn.StopReason == "" {
-				turn.StopReason = recording.Cut(s.attrs.text("vise.stop_reason"), 80)
+				turn.StopReason = s.attrs.text("vise.stop_reason")
 			}
 			turn.Spans = append(turn.Spans, out)
 			if out.Kind == trace.LLM {
@@ -281,7 +285,7 @@ func (c *collector) describe(head *trace.Session, all []*collected) {
 	for _, t := range all {
 		ids = append(ids, t.id)
 		if own := t.own(); own != nil {
-			head.Label = recording.Cut(own.attrs.text("vise.label"), 80)
+			head.Label = own.attrs.text("vise.label")
 			head.Title = recording.FirstWords(c.rec.Mask(own.attrs.text("vise.title")))
 		}
 		for _, s := range t.spans {
@@ -305,7 +309,7 @@ func (c *collector) describe(head *trace.Session, all []*collected) {
 	if head.Agent == "" && len(all[0].spans) > 0 {
 		head.Agent = all[0].spans[0].scope
 	}
-	head.Agent = recording.Cut(head.Agent, 200)
+	head.Agent = c.rec.Short(head.Agent, 200)
 }
 
 // system is the system prompt that a span was given.

@@ -131,7 +131,7 @@ func flatMessages(a attributes, prefix string) []message {
 			if text == "" {
 				text = chat.Text(json.RawMessage(quoted(part.text("message_content.image.image.url"))))
 				if strings.HasPrefix(text, "data:") {
-					text = chat.Data("image", text)
+					text = recording.Address("image", text)
 				}
 			}
 			if part.text("message_content.type") == "reasoning" {

@@ -69,7 +69,7 @@ func (s *span) interpret(rec *recording.Recorder) trace.Span {
 	}
 	out.Attrs = s.rest(rec)
 	if s.scope != "" {
-		out.Attrs["scope"] = recording.Cut(s.scope, 200)
+		out.Attrs["scope"] = rec.Short(s.scope, 200)
 	}
 	if s.links > 0 {
 		out.Attrs["links"] = s.links
@@ -128,7 +128,7 @@ func (s *span) interpret(rec *recording.Recorder) trace.Span {
 		}
 		list, _ := out.Attrs["events"].([]string)
 		if len(list) < 20 && e.name != "" {
-			out.Attrs["events"] = append(list, recording.Cut(e.name, 100))
+			out.Attrs["events"] = append(list, rec.Short(e.name, 100))
 		}
 	}
 	if len(out.Attrs) == 0 {

@@ -160,12 +160,12 @@ func (s *span) rest(rec *recording.Recorder) map[string]any {
 		}
 		switch v := s.attrs[k].(type) {
 		case string:
-			out[k] = recording.Cut(rec.Mask(v), maxAttribute)
+			out[k] = rec.Short(v, maxAttribute)
 		case nil, bool, json.Number:
 			out[k] = v
 		default:
 			if raw, err := json.Marshal(v); err == nil {
-				out[k] = recording.Cut(rec.Mask(string(raw)), maxAttribute)
+				out[k] = rec.Short(string(raw), maxAttribute)
 			}
 		}
 	}

@@ -179,7 +179,7 @@ func (c *Conversation) Answer(key string, r Result) Place {
 	if !ok {
 		s := trace.Span{Kind: trace.CHAIN, Name: "orphan_result", Output: r.Output, Start: r.At, End: r.At, Attrs: r.Attrs}
 		if key != "" {
-			s.Attrs = with(s.Attrs, "call", Cut(key, 200))
+			s.Attrs = with(s.Attrs, "call", c.rec.Short(key, 200))
 		}
 		if r.Failed {
 			s.Error = c.message(r)
@@ -259,7 +259,7 @@ func (c *Conversation) message(r Result) string {
 // Opaque keeps a record that is not interpreted as a CHAIN span, masked and
 // bounded; where says how to find it in the file, such as line 12.
 func (c *Conversation) Opaque(name string, raw []byte, where map[string]any, at time.Time) {
-	c.Add(trace.Span{Kind: trace.CHAIN, Name: name, Output: c.rec.Opaque(raw), Start: at, End: at, Attrs: where})
+	c.Add(trace.Span{Kind: trace.CHAIN, Name: c.rec.Short(name, maxKind), Output: c.rec.Opaque(raw), Start: at, End: at, Attrs: where})
 }
 
 // Broken keeps what is legible of a damaged part where it stood; it can be given to Lines.

@@ -20,10 +20,29 @@ func Binary(kind, mime, data string) string {
 		m, _ := io.WriteString(h, data) // a hash never fails
 		n = int64(m)
 	}
-	if mime == "" {
+	if mime == "" || len(mime) > 80 {
 		mime = "unknown type"
 	}
-	return fmt.Sprintf("[%s %s %d bytes sha256:%s]", kind, Cut(mime, 80), n, hex.EncodeToString(h.Sum(nil)[:6]))
+	return fmt.Sprintf("[%s %s %d bytes sha256:%s]", kind, mime, n, hex.EncodeToString(h.Sum(nil)[:6]))
+}
+
+// maxAddress is the longest address kept, in bytes: what common servers take
+// (RFC 9110, section 4.1, asks for 8,000 octets at least).
+const maxAddress = 8 << 10
+
+// Address describes a payload that lies elsewhere: "[image https://host/a.png]". The
+// address is kept whole or not at all, since the credentials in one are recognised
+// later and half of one is not. A data URI is the payload itself.
+func Address(kind, at string) string {
+	if uri, ok := strings.CutPrefix(at, "data:"); ok {
+		head, data, _ := strings.Cut(uri, ",")
+		mime, _, _ := strings.Cut(head, ";")
+		return Binary(kind, mime, data)
+	}
+	if len(at) > maxAddress {
+		return Binary(kind, "", at)
+	}
+	return "[" + kind + " " + at + "]"
 }
 
 var dataURI = regexp.MustCompile(`data:([a-z]+/[A-Za-z0-9.+-]+);base64,([A-Za-z0-9+/]{64,}={0,2})`)

@@ -67,7 +67,7 @@ func (r *Recorder) Aside(kinds map[string]int) {
 		r.aside = map[string]int{}
 	}
 	for k, n := range kinds {
-		r.aside[Cut(k, 80)] += n
+		r.aside[r.name(k)] += n
 	}
 }
 
@@ -81,7 +81,17 @@ func (r *Recorder) Record() { r.sum.Records++ }
 func (r *Recorder) Damage(d Damage) { r.sum.damage(d) }
 
 // Unknown counts a record of a type that is kept but not interpreted.
-func (r *Recorder) Unknown(kind string) { r.sum.unknown(Cut(kind, 80)) }
+func (r *Recorder) Unknown(kind string) { r.sum.unknown(r.name(kind)) }
+
+// name is the type of a record as the summary names it: masked, which the session's
+// own copy of it counts, and bounded.
+func (r *Recorder) name(kind string) string {
+	kind, _ = r.mute.Payload(kind)
+	return Cut(kind, maxKind)
+}
+
+// maxKind is the longest type of a record, or reason for which a turn ended, kept, in bytes.
+const maxKind = 80
 
 // Note adds a remark to the summary.
 func (r *Recorder) Note(format string, args ...any) { r.sum.note(format, args...) }
@@ -103,6 +113,7 @@ func (r *Recorder) Begin(s trace.Session) error {
 	}
 	r.begun = s
 	r.mute.Session(&r.begun)
+	r.names(&r.begun)
 	r.told, r.held = false, nil
 	return nil
 }
@@ -204,6 +215,7 @@ func (r *Recorder) End() error {
 	}
 	s := r.head
 	r.sum.Masked += r.red.Session(&s)
+	r.names(&s)
 	s.Counts = r.counts
 	s.Damaged = r.sum.DamagedTotal - r.damage
 	raw, err := json.Marshal(struct {
@@ -248,8 +260,12 @@ func (r *Recorder) Opaque(raw []byte) string {
 // maxMasked is how much of a record that is kept as its beginning is masked, in bytes.
 const maxMasked = 1 << 20
 
-// Mask masks a text that is going to be shortened: a secret that is cut in half
-// would not be recognised any more.
+// Short masks a text and cuts it to n bytes after that: a secret that is cut in half
+// would not be recognised any more. Every text of a file that is shortened on its way
+// into a session goes through it.
+func (r *Recorder) Short(s string, n int) string { return Cut(r.Mask(s), n) }
+
+// Mask masks a text that is going to be used in part.
 func (r *Recorder) Mask(s string) string {
 	s, n := r.red.Payload(s)
 	r.sum.Masked += n
@@ -285,11 +301,22 @@ func (r *Recorder) unique(id string) string {
 	return id
 }
 
+// names masks and bounds the names in a head: those of the tools, of which it has a
+// copy already, and the label.
+func (r *Recorder) names(s *trace.Session) {
+	label, _ := r.mute.Payload(s.Label)
+	s.Label = Cut(label, maxKind)
+	for i := range s.Tools {
+		name, _ := r.mute.Payload(s.Tools[i].Name)
+		s.Tools[i].Name = Cut(name, maxName)
+	}
+}
+
 func (r *Recorder) redactTurn(t *trace.Turn) {
-	t.Input = Describe(t.Input)
+	t.Input, t.StopReason = Describe(t.Input), r.Short(t.StopReason, maxKind)
 	for i := range t.Spans {
 		s := &t.Spans[i]
-		s.Name, s.Input, s.Output = Cut(s.Name, maxName), Describe(s.Input), Describe(s.Output)
+		s.Name, s.Input, s.Output = r.Short(s.Name, maxName), Describe(s.Input), Describe(s.Output)
 	}
 	r.sum.Masked += r.red.Turn(t)
 }

@@ -105,7 +105,7 @@ func Read(r io.Reader, path string, rec *recording.Recorder) error {
 		for k, s := range map[string]string{"exit_status": string(d.Info.Exit), "submission": d.Info.Submission, "instance": string(d.Instance),
 			"environment": d.Environment, "exception": d.Info.Exception} {
 			if s != "" {
-				head.Attrs[k] = recording.Cut(rec.Mask(s), 2000)
+				head.Attrs[k] = rec.Short(s, 2000)
 			}
 		}
 		if d.Messages != nil {
@@ -177,7 +177,7 @@ func swe(d *document, head trace.Session, rec *recording.Recorder) error {
 	if u.Input > 0 { // versions that replay write zeros: nothing was counted
 		feed.Turn().Usage = u
 	}
-	feed.Turn().StopReason = recording.Cut(string(d.Info.Exit), 80)
+	feed.Turn().StopReason = string(d.Info.Exit)
 	if err := feed.End(); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func mini(d *document, head trace.Session, rec *recording.Recorder) error {
 	head.Tools = []trace.Tool{{Name: "bash", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`)}}
 	model := d.Info.Config.Model.Name
 	if model != "" {
-		head.Attrs["model"] = recording.Cut(model, 200)
+		head.Attrs["model"] = rec.Short(model, 200)
 	}
 	if err := rec.Begin(head); err != nil {
 		return err
@@ -278,7 +278,7 @@ func (r *miniRun) add(m *message, i int) error {
 		}
 		r.feed.Answer(m.Answers(), result)
 	case "exit":
-		r.feed.Turn().StopReason = recording.Cut(string(m.Extra.Exit), 80)
+		r.feed.Turn().StopReason = string(m.Extra.Exit)
 	default:
 		return r.feed.Add(&m.Message)
 	}

@@ -107,7 +107,7 @@ func (c *conversation) assistant(m *message, i int) {
 	if len(m.Errors) > 0 {
 		var all []string
 		for _, e := range m.Errors[:min(len(m.Errors), 10)] {
-			all = append(all, recording.Cut(c.Rec.Mask(e.Text), 500))
+			all = append(all, c.Rec.Short(e.Text, 500))
 		}
 		attrs["errors"] = all
 	}

@@ -163,7 +163,7 @@ func (f *file) session(sim *simulation, msgs []message, raw []byte, format strin
 	head := trace.Session{Source: format, System: f.system(sim, msgs), Tools: f.tools(), Attrs: map[string]any{
 		"index": f.index, "id": native, "domain": domain,
 	}}
-	head.ID = sessionID(format, domain, sim, trial, raw)
+	head.ID = f.sessionID(format, domain, sim, trial, raw)
 	if f.info.Agent.LLM != "" {
 		head.Agent = strings.TrimSpace(f.info.Agent.Implementation + " " + f.info.Agent.LLM)
 	}
@@ -182,7 +182,7 @@ func (f *file) session(sim *simulation, msgs []message, raw []byte, format strin
 		return err
 	}
 	if c.tail != "" {
-		f.rec.Head().Attrs["tail"] = recording.Cut(f.rec.Mask(c.tail), 2000)
+		f.rec.Head().Attrs["tail"] = f.rec.Short(c.tail, 2000)
 	}
 	if c.userCalls > 0 {
 		f.rec.Head().Attrs["user_calls"] = c.userCalls
@@ -192,7 +192,7 @@ func (f *file) session(sim *simulation, msgs []message, raw []byte, format strin
 
 // sessionID is readable and, since tasks and trials recur from file to file, ends
 // in a hash of the recording's own id or, without one, of the whole element.
-func sessionID(format, domain string, sim *simulation, trial string, raw []byte) string {
+func (f *file) sessionID(format, domain string, sim *simulation, trial string, raw []byte) string {
 	seed := []byte(sim.ID)
 	if len(seed) == 0 {
 		seed = raw
@@ -206,7 +206,7 @@ func sessionID(format, domain string, sim *simulation, trial string, raw []byte)
 	if task == "" {
 		task = "x"
 	}
-	task = recording.SafeID(task)
+	task = recording.SafeID(f.rec.Mask(task))
 	return fmt.Sprintf("%s-%s-t%s-%s-%s", name, recording.SafeID(domain), task[:min(len(task), 60)], trial, hex.EncodeToString(sum[:4]))
 }
 
@@ -214,7 +214,7 @@ func sessionID(format, domain string, sim *simulation, trial string, raw []byte)
 // by the policy the agent was given.
 func (f *file) domain(format string, msgs []message) string {
 	if d := f.info.Environment.Domain; d != "" {
-		return recording.Cut(d, 40)
+		return f.rec.Short(d, 40)
 	}
 	policy := ""
 	if len(msgs) > 0 && msgs[0].Role == "system" {
@@ -283,7 +283,7 @@ func label(sim *simulation, attrs map[string]any) string {
 func (f *file) attrs(sim *simulation, cut bool, attrs map[string]any) {
 	text := func(k, v string) {
 		if v != "" {
-			attrs[k] = recording.Cut(v, 200)
+			attrs[k] = f.rec.Short(v, 200)
 		}
 	}
 	text("task_id", string(sim.TaskID))
@@ -325,7 +325,7 @@ func (f *file) attrs(sim *simulation, cut bool, attrs map[string]any) {
 		if a.Match != nil {
 			state = map[bool]string{true: "done", false: "not done"}[*a.Match]
 		}
-		checks = append(checks, recording.Cut(a.Action.Name, 100)+": "+state)
+		checks = append(checks, f.rec.Short(a.Action.Name, 100)+": "+state)
 	}
 	if len(checks) > 0 {
 		attrs["action_checks"] = checks

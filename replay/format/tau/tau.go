@@ -112,7 +112,9 @@ func (f *file) results(r io.ReadSeeker, sc *recording.Scanner) error {
 		if _, serr := r.Seek(later, io.SeekStart); serr != nil {
 			return f.ioError(serr)
 		}
-		return f.rows(recording.NewScannerAt(r, later, line), NameTau2)
+		if rerr := f.rows(recording.NewScannerAt(r, later, line), NameTau2); rerr != nil {
+			return rerr
+		}
 	}
 	return f.damaged(sc, err)
 }

@@ -66,7 +66,7 @@ func Read(r io.ReadSeeker, path string, rec *recording.Recorder) error {
 }
 
 func write(d *document, v recording.Value, path string, rec *recording.Recorder) error {
-	head := trace.Session{ID: recording.Stem(path), Source: Name, Label: "failure", Attrs: map[string]any{"question_id": recording.Cut(string(d.ID), 200)}}
+	head := trace.Session{ID: recording.Stem(path), Source: Name, Label: "failure", Attrs: map[string]any{"question_id": rec.Short(string(d.ID), 200)}}
 	if d.ID != "" {
 		head.ID += "-" + string(d.ID)
 	}
@@ -75,12 +75,12 @@ func write(d *document, v recording.Value, path string, rec *recording.Recorder)
 	}
 	for k, s := range map[string]string{"mistake_agent": d.Agent, "mistake_reason": d.Reason, "level": string(d.Level)} {
 		if s != "" {
-			head.Attrs[k] = recording.Cut(rec.Mask(s), 1000)
+			head.Attrs[k] = rec.Short(s, 1000)
 		}
 	}
 	if d.Step != "" {
-		head.Attrs["mistake_step"] = recording.Cut(string(d.Step), 20)
-		head.Attrs["mistake_span"] = recording.Cut("h"+string(d.Step), 20)
+		head.Attrs["mistake_step"] = rec.Short(string(d.Step), 20)
+		head.Attrs["mistake_span"] = rec.Short("h"+string(d.Step), 20)
 	}
 	if v.Cut {
 		head.Attrs["cut"] = true
