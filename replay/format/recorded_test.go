@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +79,41 @@ func TestRepeatedWithoutTime(t *testing.T) {
 	c, _, err := read(t, written(t, "exec.jsonl", start+turn+turn+done+turn+done), format.Options{})
 	if err != nil || len(c.sessions) != 1 || c.sessions[0].Counts.Turns != 2 {
 		t.Errorf("%+v, %v", c.sessions, err)
+	}
+}
+
+// A log without ids and times that was written twice, one whole after the other, holds
+// the session once: when the second is the first, record by record, and not before.
+func TestWholeCopies(t *testing.T) {
+	log := []string{
+		`{"type":"thread.started","thread_id":"s"}`, `{"type":"turn.started"}`,
+		`{"type":"item.completed","item":{"id":"i0","type":"command_execution","command":"ls","aggregated_output":"a","exit_code":0,"status":"completed"}}`,
+		`{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"done"}}`,
+		`{"type":"turn.completed","usage":{"input_tokens":10,"output_tokens":2}}`,
+	}
+	again := slices.Clone(log)
+	again[3] = `{"type":"item.completed","item":{"id":"i1","type":"agent_message","text":"done again"}}`
+	for _, c := range []struct {
+		name    string
+		records []string
+		turns   int
+		dropped int
+		damaged int
+	}{
+		{"twice", slices.Concat(log, log), 1, 5, 0},
+		{"three times", slices.Concat(log, log, log), 1, 10, 0},
+		{"resumed", slices.Concat(log, again), 2, 0, 0},
+		{"resumed, and all of it twice", slices.Concat(log, again, log, again), 2, 10, 0},
+		{"cut off in the second", slices.Concat(log, log[:4]), 2, 0, 0},
+		{"damaged in the second", slices.Concat(log, log[:3], []string{`{"type":"item`}, log[3:]), 2, 0, 1},
+	} {
+		got, sum, err := read(t, written(t, "exec.jsonl", strings.Join(c.records, "\n")+"\n"), format.Options{})
+		if err != nil || len(got.sessions) != 1 || got.sessions[0].Counts.Turns != c.turns || got.sessions[0].Counts.Calls != c.turns || sum.DamagedTotal != c.damaged {
+			t.Errorf("%s: %+v, %v", c.name, sum, err)
+		}
+		if notes := strings.Join(sum.Notes, "\n"); c.dropped > 0 != strings.Contains(notes, fmt.Sprintf("%d repeats left out", c.dropped)) {
+			t.Errorf("%s: notes %q", c.name, notes)
+		}
 	}
 }
 

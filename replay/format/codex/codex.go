@@ -37,7 +37,7 @@ var injected = regexp.MustCompile(`^\s*(?:<environment_context>|<user_instructio
 // Read reads one log.
 func Read(r io.Reader, path string, rec *recording.Recorder) error {
 	s := &session{rec: rec, path: path, aside: map[string]int{}, items: chat.Items{Conversation: recording.NewConversation(rec)}}
-	if err := recording.Lines(r, rec, s.line, s.items.Broken); err != nil {
+	if err := recording.Lines(r, rec, s.line, s.broken); err != nil {
 		return err
 	}
 	return s.end()
@@ -51,9 +51,12 @@ type session struct {
 	meta    meta
 	metas   int
 	model   string
-	threads map[string]bool // items of an exec log that have begun
+	threads map[string]bool // items of an exec log that have begun in its turn
+	begun   int             // turns of an exec log
 	aside   map[string]int  // records not kept, by type
 	seen    recording.Seen
+	copies  recording.Copies
+	failed  error // while records were taken that had been held back
 	// What opened the current turn, and whether the other kind of record has
 	// repeated it: "item", "event", or "" when both have.
 	opened string
@@ -98,25 +101,56 @@ type meta struct {
 }
 
 func (s *session) line(l recording.Record) error {
+	if s.failed != nil {
+		return s.failed
+	}
 	var r line
 	if err := recording.Decode(l.Data, &r); err != nil {
 		return err
 	}
 	// Records have no ids, but most have their time in them.
-	if timed := r.Timestamp != "" || r.CreatedAt != ""; timed && s.seen.Again(l.Data) || !timed && s.seen.Twice(l.Data) {
+	if r.Timestamp != "" || r.CreatedAt != "" {
+		if s.seen.Again(l.Data) {
+			return nil
+		}
+		return s.take(&r, l)
+	}
+	if s.seen.Twice(l.Data) {
 		return nil
 	}
+	return s.copies.Take(l, s.untimed)
+}
+
+// untimed takes a record without a time that is no copy.
+func (s *session) untimed(l recording.Record) error {
+	var r line
+	if err := recording.Decode(l.Data, &r); err != nil {
+		return err
+	}
+	return s.take(&r, l)
+}
+
+// broken keeps a damaged part where it stood: what was held back comes before it.
+func (s *session) broken(d recording.Damage, data []byte) {
+	if err := s.copies.Flush(s.untimed); err != nil {
+		s.failed = err
+	}
+	s.items.Broken(d, data)
+}
+
+// take interprets a record.
+func (s *session) take(r *line, l recording.Record) error {
 	at := chat.Time(r.Timestamp)
 	if at.IsZero() {
 		at = chat.Time(string(r.CreatedAt))
 	}
 	if len(r.Payload) > 0 && r.Payload[0] == '{' {
-		return s.envelope(&r, l, at)
+		return s.envelope(r, l, at)
 	}
 	if r.Type == "thread.started" || strings.HasPrefix(r.Type, "turn.") || strings.HasPrefix(r.Type, "item.") || r.Type == "error" && len(r.Payload) == 0 {
-		return s.exec(&r, l)
+		return s.exec(r, l)
 	}
-	return s.bare(&r, l, at)
+	return s.bare(r, l, at)
 }
 
 // envelope takes a record of a rollout.
@@ -326,6 +360,12 @@ func (s *session) open(at time.Time) error {
 
 // end finishes the session.
 func (s *session) end() error {
+	if s.failed == nil {
+		s.failed = s.copies.Flush(s.untimed)
+	}
+	if s.failed != nil {
+		return s.failed
+	}
 	if !s.rec.Open() {
 		return nil
 	}
@@ -337,6 +377,7 @@ func (s *session) end() error {
 		return err
 	}
 	s.rec.Aside(s.aside)
+	s.seen.Dropped += s.copies.Dropped
 	s.seen.Note(s.rec)
 	return s.rec.End()
 }

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"vise/engine/trace"
@@ -42,6 +43,9 @@ func (s *session) exec(r *line, l recording.Record) error {
 	case "thread.started":
 		return nil
 	case "turn.started":
+		// The ids of items begin anew with every process, so with every resumed turn.
+		s.begun++
+		clear(s.threads)
 		s.items.Stop()
 		return s.items.Input("", time.Time{})
 	case "turn.completed":
@@ -110,13 +114,14 @@ func (s *session) threadItem(i *threadItem, done bool, l recording.Record) {
 	if s.threads == nil {
 		s.threads = map[string]bool{}
 	}
+	key := fmt.Sprintf("%d/%s", s.begun, i.ID)
 	if !s.threads[i.ID] {
 		if len(s.threads) > 100_000 {
 			clear(s.threads)
 		}
 		s.threads[i.ID] = true
 		s.items.Step(trace.Span{Name: s.model})
-		s.items.Call(i.ID, call)
+		s.items.Call(key, call)
 	}
 	if !done {
 		return
@@ -125,7 +130,7 @@ func (s *session) threadItem(i *threadItem, done bool, l recording.Record) {
 		result.Failed, result.Error = true, i.Error.Message
 	}
 	s.items.Stop()
-	s.items.Answer(i.ID, result)
+	s.items.Answer(key, result)
 }
 
 func join2(server, tool string) string {
