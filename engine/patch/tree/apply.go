@@ -63,7 +63,7 @@ func apply(dir string, entries []run.Entry, bytes Source, careful bool) error {
 	}
 	gone := map[string]bool{}
 	for _, e := range removals(entries) {
-		if careful && At(dir, []run.Entry{e}, false) != "" {
+		if careful && at(dir, []run.Entry{e}, false, true) != "" {
 			return fmt.Errorf("apply the patch: remove %s: %w", e.Path, errChanged)
 		}
 		if err := root.Remove(e.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +152,7 @@ func place(root *os.Root, dir string, e run.Entry, careful, removed bool) error 
 		if removed {
 			was.BaseSHA256 = nil
 		}
-		if At(dir, []run.Entry{was}, false) != "" {
+		if at(dir, []run.Entry{was}, false, true) != "" {
 			return errChanged
 		}
 	}
@@ -201,7 +201,7 @@ func Clean(dir string, entries []run.Entry) error {
 		switch err := root.Remove(staged(e.Path)); {
 		case err == nil:
 			prune(root, path.Dir(e.Path))
-		case !errors.Is(err, fs.ErrNotExist):
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR): // nothing lies below a file
 			return fmt.Errorf("clear up the patch: %w", err)
 		}
 	}
@@ -287,22 +287,56 @@ func Moved(a, b *Tree, n int) []string {
 
 // At reports whether a folder holds, at the entries' paths, what a patch starts
 // from (want = base) or ends with (want = result): the first path that does not,
-// "" when all do.
+// "" when all do. Where nothing is to be, a folder is nothing: patches have files and
+// links only, and one may have made a folder of a file.
 func At(dir string, entries []run.Entry, result bool) string {
+	return at(dir, entries, result, false)
+}
+
+// at is At; strict also wants no folder where nothing is to be.
+func at(dir string, entries []run.Entry, result, strict bool) string {
 	for _, e := range entries {
 		sum, mode := e.BaseSHA256, e.BaseMode
 		if result {
 			sum, mode = e.ResultSHA256, e.ResultMode
 		}
+		info, err := lstat(dir, e.Path)
+		switch {
+		case err != nil:
+			return e.Path
+		case sum == nil && (info == nil || info.IsDir() && !strict):
+			continue
+		case sum == nil || info == nil:
+			return e.Path
+		}
 		f, why, err := look(dir, e.Path)
 		switch {
-		case err != nil || why != "":
+		case err != nil || why != "" || f == nil:
 			return e.Path
-		case (f == nil) != (sum == nil):
-			return e.Path
-		case f != nil && (f.SHA256 != *sum || f.Link == "" && f.Mode != *mode):
+		case f.SHA256 != *sum || f.Link == "" && f.Mode != *mode:
 			return e.Path
 		}
 	}
 	return ""
+}
+
+// lstat is what stands at a path, nil for nothing: below a file or a link there is nothing.
+func lstat(dir, p string) (fs.FileInfo, error) {
+	for i, c := range p {
+		if c != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(p[:i])))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(p)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return info, err
 }
