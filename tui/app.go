@@ -126,7 +126,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 	a.still, a.tabs94 = cfg.still(), cfg.knowsProgress()
 	a.noStatus = cfg.NoStatus || cfg.env("TERM") == "linux"
 	a.look.themes, a.look.chosen = cfg.themes, cfg.Theme
-	a.look.light = lightBackground(cfg.env("COLORFGBG"))
+	a.look.hinted, a.look.light = cfg.env("COLORFGBG") != "", lightBackground(cfg.env("COLORFGBG"))
 	a.look.options.NoColor, a.look.options.ASCII, a.look.options.Links = cfg.noColor(), cfg.ascii(), cfg.Hyperlinks()
 	if cfg.linear() {
 		a.look.options = style.Options{NoColor: true, ASCII: true, Words: true}
@@ -266,6 +266,8 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case sayMsg:
 		return a.say(msg.role, msg.text)
+	case notCopied:
+		return tea.Batch(a.osc52(msg.text), a.say(msg.said.role, msg.said.text))
 	case doMsg:
 		return a.do(msg.id, msg.arg)
 	case goLinkMsg:

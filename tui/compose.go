@@ -55,7 +55,7 @@ func boxed(b *box, s *style.Style, p Pane, number, w, h int, focus bool) []strin
 	if focus {
 		mark = s.Glyphs.Pointer // the focus is more than a colour
 	}
-	top.Put(title, mark+digit(number)+" "+p.Title()+" ")
+	top.Put(title, s.Cut(mark+digit(number)+" "+p.Title(), top.Left()-3)+" ")
 	badge := p.Badge()
 	room := top.Left() - 2
 	if badge != "" && room > 6 {

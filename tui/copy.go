@@ -54,30 +54,54 @@ func (a *App) clip(text string) tea.Cmd {
 	if a.cfg.linear() {
 		return a.say(style.Text, text)
 	}
-	cmds := []tea.Cmd{a.osc52(text)}
+	size, tmux := thousands(len(text))+" bytes", a.cfg.env("TMUX") != ""
+	sent := "sent " + size + " to the terminal's clipboard (OSC 52)"
+	if tmux {
+		sent += "; tmux passes it on where set-clipboard is on"
+	}
 	argv := clipboardProgram(a.cfg.env, exec.LookPath)
 	if argv == nil {
-		return tea.Batch(append(cmds, a.say(style.Info, "sent "+thousands(len(text))+" bytes to the terminal's clipboard (OSC 52): "+text))...)
+		return tea.Batch(a.osc52(text), a.say(style.Info, sent+": "+text))
 	}
-	ctx := a.ctx.Ctx
+	ctx, env := a.ctx.Ctx, a.cfg.Env
+	var cmds []tea.Cmd
+	if !tmux { // tmux sends it on to its own terminal
+		cmds = append(cmds, a.osc52(text))
+	}
 	return tea.Batch(append(cmds, func() tea.Msg {
 		ctx, stop := context.WithTimeout(ctx, clipTime)
 		defer stop()
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-		cmd.Stdin = strings.NewReader(text)
+		cmd.Env, cmd.Stdin = env, strings.NewReader(text)
 		if err := cmd.Run(); err != nil {
-			return sayMsg{"sent " + thousands(len(text)) + " bytes to the terminal's clipboard (OSC 52); " + argv[0] + " failed: " + err.Error(), style.Warn}
+			failed := sayMsg{sent + "; " + argv[0] + " failed: " + err.Error(), style.Warn}
+			if tmux {
+				return notCopied{text, failed}
+			}
+			return failed
 		}
-		return sayMsg{"copied " + thousands(len(text)) + " bytes with " + argv[0] + ": " + text, style.Info}
+		return sayMsg{"copied " + size + " with " + argv[0] + ": " + text, style.Info}
 	})...)
+}
+
+// notCopied brings a text that the program of the multiplexer did not take.
+type notCopied struct {
+	text string
+	said sayMsg
 }
 
 // clipTime bounds a program of the desktop.
 const clipTime = 2 * time.Second
 
 // clipboardProgram is the program that puts its input on the clipboard of the desktop,
-// nil when there is none: over SSH the desktop is elsewhere.
+// nil when there is none: over SSH the desktop is elsewhere. In tmux it is tmux itself
+// (load-buffer -w, since 3.2), which also tells its terminal: a sequence of a program
+// within it is dropped by the defaults since 3.3, wrapped (allow-passthrough off) or not
+// (set-clipboard external), see tmux(1).
 func clipboardProgram(env func(string) string, look func(string) (string, error)) []string {
+	if _, err := look("tmux"); err == nil && env("TMUX") != "" {
+		return []string{"tmux", "load-buffer", "-w", "-"}
+	}
 	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
 		return nil
 	}
@@ -99,11 +123,12 @@ func clipboardProgram(env func(string) string, look func(string) (string, error)
 }
 
 // osc52 sends a text to the terminal, wrapped for a multiplexer that would swallow it.
+// tmux takes either form by its settings, so it gets both.
 func (a *App) osc52(text string) tea.Cmd {
 	seq := ansi.SetSystemClipboard(text)
 	switch {
 	case a.cfg.env("TMUX") != "":
-		return tea.Raw(ansi.TmuxPassthrough(seq))
+		return tea.Raw(seq + ansi.TmuxPassthrough(seq))
 	case strings.HasPrefix(a.cfg.env("TERM"), "screen"):
 		return tea.Raw(ansi.ScreenPassthrough(seq, 0))
 	}

@@ -89,13 +89,21 @@ func (a *App) write(out *strings.Builder, form layout.Form) {
 			boxes[i] = a.highlight(boxes[i])
 		}
 	}
-	body(out, a.area, a.placed, boxes)
-	out.WriteByte('\n')
-	out.WriteString(a.footer())
+	foot := a.footer()
+	area := a.area
+	area.H -= len(foot) - 1 // a long message lies over the last rows of the panes
+	body(out, area, a.placed, boxes)
+	for _, row := range foot {
+		out.WriteByte('\n')
+		out.WriteString(row)
+	}
 }
 
 // number1 is the key that focuses a pane.
 func number1(id PaneID) int { return slices.Index(paneOrder, id) + 1 }
+
+// viewsW is the width of a screen from which the names of all views are in its head.
+const viewsW = 64
 
 // header: the project, the views, and what is going on.
 func (a *App) header(form layout.Form) string {
@@ -103,18 +111,22 @@ func (a *App) header(form layout.Form) string {
 	r := s.Row(a.w, style.Plain)
 	r.Put(style.Accent, " vise ").Put(style.Strong, " "+s.Cut(s.Clean(a.cfg.Project), max(8, a.w/6))+"  ")
 	for _, v := range a.views {
-		role, text := style.Dim, " "+v.title+" "
+		role, open, end := style.Dim, " ", " "
 		if v.id == a.view {
-			role = style.TitleOn
-			text = "[" + v.title + "]"
+			role, open, end = style.TitleOn, "[", "]"
+		} else if a.w < viewsW {
+			continue // the state says more than the names of the others
 		}
 		from := a.w - r.Left()
-		if form == layout.Wide {
-			r.Put(style.Key, v.key).Put(role, text+" ")
-		} else {
-			r.Put(role, text)
+		switch key := a.ctx.Key(v.act()); {
+		case form == layout.Wide:
+			r.Put(style.Key, key).Put(role, open+v.title+end+" ")
+		case strings.HasPrefix(v.title, key) && key != "": // the letter is the key
+			r.Put(role, open).Put(style.Key, key).Put(role, v.title[len(key):]+end)
+		default:
+			r.Put(role, open+v.title+end)
 		}
-		a.tabs = append(a.tabs, tab{0, from, a.w - r.Left(), action.ID("view." + string(v.id))})
+		a.tabs = append(a.tabs, tab{0, from, a.w - r.Left(), v.act()})
 	}
 	role, mark, text := a.state()
 	help := "  ? help "
@@ -155,70 +167,36 @@ func count(n int, noun string) string {
 
 // strip names the panes of the view; the open one is marked.
 func (a *App) strip() string {
-	r := a.ctx.Style.Row(a.w, style.Plain)
-	for _, name := range a.viewDef().root.Panes() {
-		id := PaneID(name)
-		role, text := style.Dim, digit(number1(id))+" "+paneNames[id]
-		if id == a.focus {
-			role, text = style.TitleOn, a.ctx.Style.Glyphs.Pointer+text
-		} else {
-			text = " " + text
+	s := a.ctx.Style
+	r := s.Row(a.w, style.Plain)
+	list := a.inOrder()
+	name := func(id PaneID) string { return digit(number1(id)) + " " + paneNames[id] }
+	// As many names as there is room for, and that of the focus is among them: those
+	// before it go first.
+	first, end := 0, 0
+	for at := slices.Index(list, a.focus); ; first++ {
+		room := a.w - 4 // a mark at either end
+		for end = first; end < len(list) && room >= len(name(list[end]))+2; end++ {
+			room -= len(name(list[end])) + 2
 		}
-		if r.Left() < len(text)+1 {
+		if end > at || first >= at {
 			break
+		}
+	}
+	if first > 0 {
+		r.Put(style.Faint, s.Glyphs.Ellipsis)
+	}
+	for _, id := range list[first:end] {
+		role, text := style.Dim, " "+name(id)
+		if id == a.focus {
+			role, text = style.TitleOn, s.Glyphs.Pointer+name(id)
 		}
 		from := a.w - r.Left()
 		r.Put(role, text).Space(1)
 		a.tabs = append(a.tabs, tab{1, from, a.w - r.Left(), action.ID("focus." + digit(number1(id)))})
 	}
-	return r.String()
-}
-
-// footer: what can be done now, or a message, or the search.
-func (a *App) footer() string {
-	s := a.ctx.Style
-	r := s.Row(a.w, style.Plain)
-	switch {
-	case a.search != nil && a.search.typing:
-		return a.searchRow(r)
-	case a.filtering != nil:
-		return a.filterRow(r)
-	case a.toast.text != "":
-		return r.Space(1).Put(a.toast.role, a.toast.text).String()
-	case a.search != nil:
-		return a.searchRow(r)
-	}
-	r.Space(1)
-	// Help and quit stand at the right end, whatever else there is room for.
-	end := []action.ID{action.Palette, action.Help, action.Quit}
-	if a.w < layout.WideW {
-		end = end[1:]
-	}
-	room := 0
-	for _, id := range end {
-		act, _ := a.reg.Action(id)
-		room += len(act.Keys[0]) + len(act.Short) + 3
-	}
-	for _, act := range a.reg.Footer(string(a.focus)) {
-		if !a.live(act.ID) || slices.Contains(end, act.ID) || act.ID == action.Palette {
-			continue
-		}
-		key := action.KeyName(act.Keys[0])
-		switch act.ID {
-		case action.Back:
-			key = "[ ]"
-		case action.NextProblem:
-			key = "n N"
-		}
-		if r.Left()-room < s.Width(key)+len(act.Short)+3 {
-			break
-		}
-		r.Put(style.Key, key).Put(style.KeyText, " "+act.Short).Space(2)
-	}
-	r.Fill(room)
-	for _, id := range end {
-		act, _ := a.reg.Action(id)
-		r.Put(style.Key, act.Keys[0]).Put(style.KeyText, " "+act.Short).Space(2)
+	if end < len(list) {
+		r.Put(style.Faint, s.Glyphs.Ellipsis)
 	}
 	return r.String()
 }
@@ -238,8 +216,9 @@ func (a *App) card(lines []cardLine) []string {
 		rows = append(rows, s.Row(a.w, style.Plain).Space(max(0, (a.w-wide)/2)).Put(l.role, l.text).String())
 	}
 	rows = s.Fit(rows, a.w, a.h)
-	if a.toast.text != "" && a.h > 0 {
-		rows[a.h-1] = s.Row(a.w, style.Plain).Space(1).Put(a.toast.role, a.toast.text).String()
+	if a.toast.text != "" {
+		told := a.message(a.toast.role, a.toast.text)
+		copy(rows[max(0, len(rows)-len(told)):], told)
 	}
 	return rows
 }

@@ -117,8 +117,15 @@ func (a *App) decidedRule(id string) string {
 
 // live reports whether the footer should offer an action now.
 func (a *App) live(id action.ID) bool {
-	if id == action.Step && a.ctx.Held == nil && a.ctx.PatchHeld == nil {
-		return false
+	switch id {
+	case action.Step:
+		if a.ctx.Held == nil && a.ctx.PatchHeld == nil {
+			return a.again() && a.disabled(id) == ""
+		}
+	case action.Into:
+		return a.opens()
+	case action.ValidateOne:
+		return a.focus == PaneRules && a.disabled(id) == ""
 	}
 	if id == action.Back { // the footer names both
 		return a.disabled(id) == "" || a.disabled(action.Forward) == ""

@@ -8,6 +8,7 @@ import (
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
+	"vise/tui/action"
 	"vise/tui/filter"
 	"vise/tui/style"
 )
@@ -32,7 +33,14 @@ type filterBar struct {
 	pane  PaneID
 	was   string // what esc brings back
 	wrong string // why the text is no filter (yet)
+	told  bool   // enter was pressed on it
 	typed int
+
+	cycle  []string // what tab goes through, the present one, and what stands before it
+	at     int
+	before string
+	past   int    // the earlier filter that is shown, 1 = the newest, 0 = what was typed
+	draft  string // that
 }
 
 // filterMsg is the pause after which what was typed is applied.
@@ -55,9 +63,26 @@ func (a *App) filterKey(k tea.KeyPressMsg) tea.Cmd {
 		a.filtering = nil
 		return p.Filter(a.ctx, f.was)
 	case "enter":
+		text := strings.TrimSpace(f.input.Value())
+		if a.filterTyped(); f.wrong != "" {
+			f.told = true // it stays until it can be read, or esc leaves it
+			return nil
+		}
 		a.filtering = nil
-		return a.filter(f.pane, f.input.Value(), f.was)
+		if act, ok := a.reg.Action(action.Filter); ok && text != "" && text != f.was {
+			a.remember(choice{Action: act, arg: text})
+		}
+		return a.filter(f.pane, text, f.was)
+	case "tab":
+		return f.complete(a, 1)
+	case "shift+tab":
+		return f.complete(a, -1)
+	case "up", "ctrl+p":
+		return f.earlier(a, 1)
+	case "down", "ctrl+n":
+		return f.earlier(a, -1)
 	}
+	f.cycle, f.past = nil, 0
 	var cmd tea.Cmd
 	f.input, cmd = f.input.Update(k)
 	return tea.Batch(cmd, a.filterTyped())
@@ -66,9 +91,9 @@ func (a *App) filterKey(k tea.KeyPressMsg) tea.Cmd {
 // filterTyped checks what is typed and lets it rest before it is applied.
 func (a *App) filterTyped() tea.Cmd {
 	f := a.filtering
-	f.wrong = ""
+	f.wrong, f.told = "", false
 	if text, ok := a.kept(f.input.Value()); !ok {
-		f.wrong = "no filter is kept under that name"
+		f.wrong = a.unkept(f.input.Value())
 		return nil
 	} else if _, err := filter.Parse(text, a.panes[f.pane].(Filterer).FilterSpec()); err != nil {
 		f.wrong = strings.TrimPrefix(err.Error(), "filter: ")
@@ -98,7 +123,7 @@ func (a *App) filter(id PaneID, text, was string) tea.Cmd {
 	name := text
 	text, ok = a.kept(strings.TrimSpace(text))
 	if !ok {
-		return a.say(style.Warn, "no filter is kept under "+name+"; kept are "+either(strings.Join(a.keptNames(), " "), "none: F keeps the one in force"))
+		return a.say(style.Warn, a.unkept(name))
 	}
 	if _, err := filter.Parse(text, p.FilterSpec()); err != nil {
 		return tea.Batch(p.Filter(a.ctx, was), a.say(style.Warn, err.Error()))
@@ -118,6 +143,11 @@ func (a *App) kept(text string) (string, bool) {
 	}
 	f, ok := a.saved[name]
 	return f, ok
+}
+
+// unkept says that there is no filter under a name, and which ones there are.
+func (a *App) unkept(name string) string {
+	return "no filter is kept under " + name + "; kept are " + either(strings.Join(a.keptNames(), " "), "none: "+a.ctx.Key(action.KeepFilter)+" keeps the one in force")
 }
 
 func (a *App) keptNames() []string {
@@ -155,27 +185,6 @@ func (a *App) keepFilter(name string) tea.Cmd {
 	a.did(act{Kind: actKept, Target: name, Before: said(a.saved[name]), After: said(p.Filtered())})
 	a.saved[name] = p.Filtered()
 	return a.say(style.Info, "kept as @"+name+"; f @"+name+" brings it back")
-}
-
-func (a *App) filterRow(r *style.Row) string {
-	s, f := a.ctx.Style, a.filtering
-	r.Space(1).Put(style.Key, "filter ")
-	at := a.w - r.Left()
-	value := f.input.Value()
-	r.Put(style.Text, value)
-	before := string([]rune(value)[:f.input.Position()])
-	a.cursorAt = tea.NewCursor(min(a.w-1, at+s.Width(s.Clean(before))), a.h-1)
-	p := a.panes[f.pane].(Filterer)
-	switch {
-	case f.wrong != "":
-		r.Put(style.Warn, "   "+f.wrong)
-	case value == "":
-		hint := append(p.FilterSpec().Keys(), a.keptNames()...)
-		r.Put(style.Dim, "   "+strings.Join(hint, " ")+`  text  "a text"  !not`)
-	default:
-		r.Put(style.Dim, "   "+p.FilterCount()+"   enter keep  esc back")
-	}
-	return r.String()
 }
 
 func either(a, b string) string {

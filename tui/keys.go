@@ -20,6 +20,9 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	if k.String() == "ctrl+c" {
 		return tea.Quit
 	}
+	if act, ok := a.reg.Lookup(k.String(), ""); ok && act.ID == action.Suspend && k.Text == "" {
+		return a.do(act.ID, "") // also while something is typed, as in every tool of the shell
+	}
 	a.toast.text = "" // it has been read
 	a.aim = aim{}
 	if a.marked.on && k.String() != "y" {
@@ -437,7 +440,8 @@ func (a *App) escape() tea.Cmd {
 			return cmd
 		}
 		if p, ok := a.panes[a.focus].(Filterer); ok && p.Filtered() != "" {
-			return a.filter(a.focus, "", p.Filtered())
+			was := p.Filtered()
+			return tea.Batch(a.filter(a.focus, "", was), a.say(style.Info, "the filter "+was+" has ended; "+a.ctx.Key(action.Undo)+" brings it back"))
 		}
 	}
 	return nil

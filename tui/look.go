@@ -25,8 +25,8 @@ type look struct {
 	// sixteen: the terminal has 16 colours. The nearest of them to a theme's own are hard
 	// to read on one another, so a theme that follows the terminal gives way to its colours.
 	sixteen bool
-	// light: until it has, the environment says that the background is light.
-	light bool
+	// hinted: until it has, the environment tells it, as light.
+	hinted, light bool
 	// waits: nothing is painted yet, so that a light terminal does not flash dark.
 	waits bool
 }
@@ -58,7 +58,9 @@ func (a *App) restyle() {
 		dark = !l.light
 	}
 	pick := l.pick(dark)
-	l.options.Fill = l.known && pick.Appearance != themes.Any && (pick.Appearance == themes.Dark) != l.termDark
+	// A terminal that does not tell its background may have the other one: a theme that
+	// a person chose by name is painted with its own ground there.
+	l.options.Fill = pick.Appearance != themes.Any && ((pick.Appearance == themes.Dark) != dark || !l.known && !l.hinted && !l.follows())
 	l.options.Epoch++
 	a.ctx.Style = style.New(pick, l.options)
 }

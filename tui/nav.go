@@ -62,12 +62,22 @@ func (a *App) setFocus(id PaneID) {
 	a.touch()
 }
 
-// cycle focuses the next pane of the view in the order in which they lie.
+// inOrder are the panes of the view in the order of their numbers.
+func (a *App) inOrder() []PaneID {
+	var out []PaneID
+	for _, id := range paneOrder {
+		if a.viewDef().root.Has(string(id)) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// cycle focuses the next pane of the view in the order of their numbers.
 func (a *App) cycle(dir int) tea.Cmd {
-	names := a.viewDef().root.Panes()
-	i := slices.Index(names, string(a.focus))
-	next := names[((i+dir)%len(names)+len(names))%len(names)]
-	a.setFocus(PaneID(next))
+	list := a.inOrder()
+	i := slices.Index(list, a.focus)
+	a.setFocus(list[((i+dir)%len(list)+len(list))%len(list)])
 	a.arrange()
 	return nil
 }

@@ -115,11 +115,11 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 	}
 	switch {
 	case held != nil:
-		return fmt.Sprintf("repair held  %s model turn %s", tag(held.EpisodeID), of(held.Turn, p.most(held.EpisodeID, maxTurns)))
+		return fmt.Sprintf("repair held  model turn %s  %s", of(held.Turn, p.most(held.EpisodeID, maxTurns)), tag(held.EpisodeID))
 	case a.Stopping:
 		return "cancelling the " + string(a.Kind)
 	case p.episode != "":
-		return fmt.Sprintf("repairing  %s model turn %s  %s", tag(p.episode), of(p.step, p.most(p.episode, maxTurns)), elapsed(now.Sub(a.Since)))
+		return fmt.Sprintf("repairing  model turn %s  %s  %s", of(p.step, p.most(p.episode, maxTurns)), elapsed(now.Sub(a.Since)), tag(p.episode))
 	case a.Kind == Replaying:
 		s := fmt.Sprintf("replaying  %s %s  %s", a.Session, turnsDone(p.done, p.turns), elapsed(now.Sub(a.Since)))
 		if !p.silent.IsZero() {

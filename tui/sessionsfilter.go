@@ -123,6 +123,7 @@ func (p *sessionsPane) Filter(ctx *Context, text string) tea.Cmd {
 	p.sieve.expr, _ = filter.Parse(text, p.FilterSpec())
 	if p.sieve.expr.Empty() {
 		p.sieve.index, p.sieve.busy = nil, false
+		p.wanted = ctx.Scope.Session // what was found stays selected
 		p.list.Set(nil, false, false)
 		return p.ask(ctx)
 	}

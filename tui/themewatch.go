@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -26,8 +27,8 @@ type themesMsg struct {
 const themeRest = 80 * time.Millisecond
 
 // watchThemes reads the themes again whenever a file in dir is saved, until the context
-// ends. The folder may appear later, if the one around it exists. Where the system
-// cannot watch, themes are read at the start only.
+// ends. The folder may appear later, and those around it: until then the nearest one
+// that exists is watched. Where the system cannot watch, themes are read at the start only.
 func watchThemes(ctx context.Context, dir string, changed func([]*themes.Theme, error)) {
 	if dir == "" {
 		return
@@ -37,7 +38,7 @@ func watchThemes(ctx context.Context, dir string, changed func([]*themes.Theme, 
 		return
 	}
 	defer w.Close()
-	if w.Add(dir) != nil && w.Add(filepath.Dir(dir)) != nil {
+	if watchNearest(w, dir) != nil {
 		return
 	}
 	rest := time.NewTimer(time.Hour)
@@ -51,8 +52,8 @@ func watchThemes(ctx context.Context, dir string, changed func([]*themes.Theme, 
 			switch {
 			case !ok:
 				return
-			case e.Name == dir:
-				_ = w.Add(dir) // it has appeared; what is in it is read now
+			case e.Name == dir || strings.HasPrefix(dir, e.Name+string(filepath.Separator)):
+				_ = watchNearest(w, dir) // it has appeared; what is in it is read now
 				rest.Reset(themeRest)
 			case filepath.Dir(e.Name) == dir && strings.HasSuffix(e.Name, ".toml") && !e.Has(fsnotify.Chmod):
 				rest.Reset(themeRest)
@@ -63,4 +64,33 @@ func watchThemes(ctx context.Context, dir string, changed func([]*themes.Theme, 
 			changed(themes.All(dir))
 		}
 	}
+}
+
+// watchNearest watches a folder, or the nearest one around it that exists; to be called
+// again when one of them appears. One that appears between the look and the watch is
+// found by the second look.
+func watchNearest(w *fsnotify.Watcher, dir string) (err error) {
+	for range 3 {
+		at := dir
+		for err = w.Add(at); err != nil && at != filepath.Dir(at); err = w.Add(at) {
+			at = filepath.Dir(at)
+		}
+		if err != nil || at == dir || !isFolder(nextTo(at, dir)) {
+			break
+		}
+	}
+	return err
+}
+
+// nextTo is the first folder on the way from one down to another.
+func nextTo(from, to string) string {
+	for filepath.Dir(to) != from && filepath.Dir(to) != to {
+		to = filepath.Dir(to)
+	}
+	return to
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

@@ -19,7 +19,7 @@ func TestThemesReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "themes") // appears later
+	dir := filepath.Join(t.TempDir(), "vise", "themes") // both appear later
 	save := func(from, to string) {
 		t.Helper()
 		text := strings.Replace(strings.Replace(string(raw), `name = "dark"`, `name = "mine"`, 1), from, to, 1)
@@ -38,7 +38,7 @@ func TestThemesReload(t *testing.T) {
 			Env: []string{"TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8"}})
 	}()
 	s.Wait("1 Sessions")
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	save("", "")

@@ -16,6 +16,8 @@ func (p *turnsPane) draw(st *style.Style) []string {
 		return p.hint("cannot read turns: " + p.err.Error())
 	case p.session == "":
 		return p.hint("No session is selected.", "Choose one in 1 Sessions.")
+	case p.list.Len() == 0 && !p.expr.Empty():
+		return p.hint("nothing passes the filter "+p.Filtered(), "f changes it, esc ends it")
 	case p.list.Len() == 0 && p.ctx.Live.Running(p.session):
 		return p.hint("The agent has started.", "Its turns appear as it works on them.")
 	case p.list.Len() == 0:

@@ -1,6 +1,9 @@
 package tui
 
-import "vise/tui/layout"
+import (
+	"vise/tui/action"
+	"vise/tui/layout"
+)
 
 // viewID names an arrangement of panes for one use.
 type viewID string
@@ -17,10 +20,12 @@ const (
 type viewDef struct {
 	id    viewID
 	title string
-	key   string
 	root  layout.Node
 	first PaneID
 }
+
+// act is the action that shows the view.
+func (v viewDef) act() action.ID { return action.ID("view." + string(v.id)) }
 
 // leaf makes a pane of a tree. What collapses first when the screen is small is
 // what a person misses least: the highest number.
@@ -36,20 +41,20 @@ func views() []viewDef {
 			leaf(PaneAttention, 2, 4, 24, 4))
 	}
 	return []viewDef{
-		{debugView, "Debug", "D", layout.Split(layout.Columns, 1,
+		{debugView, "Debug", layout.Split(layout.Columns, 1,
 			left(10),
 			layout.Split(layout.Stack, 30,
 				layout.Split(layout.Columns, 9, leaf(PaneTurns, 1, 2, 32, 6), leaf(PaneScores, 1, 3, 32, 6)),
 				leaf(PaneTrace, 11, 0, 36, 6))), PaneSessions},
-		{repairView, "Repair", "R", layout.Split(layout.Columns, 1,
+		{repairView, "Repair", layout.Split(layout.Columns, 1,
 			left(10),
 			layout.Split(layout.Stack, 36,
 				leaf(PaneRepair, 7, 0, 40, 6),
 				layout.Split(layout.Columns, 3, leaf(PaneTrace, 5, 2, 36, 5), leaf(PaneRules, 5, 1, 32, 5)))), PaneRepair},
-		{evidenceView, "Evidence", "E", layout.Split(layout.Stack, 1,
+		{evidenceView, "Evidence", layout.Split(layout.Stack, 1,
 			leaf(PaneValidation, 6, 0, 40, 7),
 			layout.Split(layout.Columns, 5, leaf(PaneRules, 1, 1, 32, 6), leaf(PaneJournal, 1, 2, 32, 6))), PaneValidation},
-		{patchView, "Patch", "P", layout.Split(layout.Columns, 1,
+		{patchView, "Patch", layout.Split(layout.Columns, 1,
 			leaf(PaneAttempts, 26, 0, 48, 8),
 			layout.Split(layout.Stack, 12, leaf(PaneAttention, 2, 1, 24, 4), leaf(PaneJournal, 3, 2, 28, 5))), PaneAttempts},
 	}

@@ -111,6 +111,9 @@ func split(text string) (out []word, err error) {
 			}
 			w.text, text = text[:end], text[end:]
 		}
+		if w.text == "!" && !w.quoted {
+			return nil, fmt.Errorf("filter: ! stands before what must not hold: !word")
+		}
 		if w.text != "" {
 			out = append(out, w)
 		}
@@ -143,7 +146,9 @@ func (s Spec) term(w word) (term, error) {
 	possible, isWord := s.Words[key]
 	isNumber := slices.Contains(s.Numbers, key)
 	switch {
-	case isNumber && (op != ":" || value != ""):
+	case isNumber && value == "":
+		return t, fmt.Errorf("filter: %s a number follows: %s<0.5", w.text, key)
+	case isNumber:
 		if op == ":" {
 			op = "="
 		}
@@ -155,8 +160,11 @@ func (s Spec) term(w word) (term, error) {
 	case isWord && (op == ":" || op == "="):
 		values := strings.Split(value, "|")
 		for _, v := range values {
-			if v == "" || len(possible) > 0 && !slices.Contains(possible, v) {
-				return t, fmt.Errorf("filter: %s: %s is one of %s", w.text, key, either(strings.Join(possible, ", "), "the words there are"))
+			switch {
+			case v == "" && len(possible) == 0:
+				return t, fmt.Errorf("filter: %s a name, or a part of one, follows: %s:NAME", w.text, key)
+			case v == "" || len(possible) > 0 && !slices.Contains(possible, v):
+				return t, fmt.Errorf("filter: %s: %s is one of %s", w.text, key, strings.Join(possible, ", "))
 			}
 		}
 		return term{not: w.not, key: key, values: values}, nil
@@ -166,13 +174,6 @@ func (s Spec) term(w word) (term, error) {
 		return t, nil // a path, a time, an address
 	}
 	return t, fmt.Errorf("filter: %s: there is no %s here; keys are %s (put free text in quotes)", w.text, key, strings.Join(s.Keys(), ", "))
-}
-
-func either(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // Keys lists the keys, words first.

@@ -46,7 +46,7 @@ func TestFilter(t *testing.T) {
 		"status:fail|ok": "torn blanket, quiet morning", "score<0.6": "torn blanket", "score>=.92": "quiet morning", "!score<0.6": "quiet morning, long queue",
 		"turns=12": "long queue", "turns!=12": "torn blanket, quiet morning", "turns:3": "quiet morning", "MORN": "quiet morning", `"torn bl"`: "torn blanket",
 		`!"torn bl" !queue`: "quiet morning", "tool:search score<0.6": "torn blanket", "!tool:search": "long queue", `tool:"issue_refund"`: "torn blanket",
-		`"status:fail"`: "", "12:30": "", "/tmp/x=1": "", "!": "", "status=ok": "quiet morning",
+		`"status:fail"`: "", "12:30": "", "/tmp/x=1": "", "status=ok": "quiet morning",
 	} {
 		e, err := filter.Parse(query, spec)
 		if err != nil {
@@ -65,7 +65,7 @@ func TestFilter(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"status:bad": "status is one of fail, ok, alert", "score<x": `"x" is no number`, "score<nan": "no number", "speed<3": "there is no speed here; keys are agent:, status:, tool:, score<, turns<",
-		"status<3": "write status:VALUE", `"open`: "not closed", `tool:"open`: "not closed", "status:": "is one of", strings.Repeat("x", 501): "longer than",
+		"status<3": "write status:VALUE", `"open`: "not closed", `tool:"open`: "not closed", "status:": "is one of", "!": "stands before", "tool:": "tool:NAME", "score<": "a number follows", "score:": "a number follows", strings.Repeat("x", 501): "longer than",
 	} {
 		if _, err := filter.Parse(query, spec); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", query, err, want)
