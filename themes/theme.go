@@ -36,6 +36,9 @@ type Theme struct {
 	About string
 	// File is where it was read from; "" = it comes with the program.
 	File string
+	// Poor says which text is hard to read, each with file and line: a contrast below the
+	// least of WCAG 2.2. Themes of the program have none, with one's own it is a warning.
+	Poor []string
 	// Background is the terminal background that the theme assumes: Default for Any.
 	Background Color
 	// Roles has a look for every role.
@@ -68,6 +71,9 @@ func Builtin() ([]*Theme, error) {
 		t, err := Parse(name, raw)
 		if err != nil {
 			return nil, err
+		}
+		if len(t.Poor) > 0 {
+			return nil, errors.New(strings.Join(t.Poor, "\n"))
 		}
 		t.File = ""
 		out = append(out, t)
@@ -138,7 +144,7 @@ type document struct {
 }
 
 // Parse reads a theme. Every problem is reported, each with file and line; the
-// theme is nil when there is any.
+// theme is nil when there is any. Text that is hard to read is told in Poor.
 func Parse(file string, raw []byte) (*Theme, error) {
 	var doc document
 	dec := toml.NewDecoder(strings.NewReader(string(raw)))
@@ -254,6 +260,10 @@ func (p *parser) theme(doc document) (*Theme, error) {
 		for i := range roleNames {
 			p.contrast(t, Role(i))
 		}
+		for _, err := range p.errs {
+			t.Poor = append(t.Poor, err.Error())
+		}
+		return t, nil
 	}
 	if len(p.errs) > 0 {
 		return nil, errors.Join(p.errs...)

@@ -2,6 +2,8 @@ package themes_test
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -148,8 +150,6 @@ func TestParseProblems(t *testing.T) {
 		{"unknown key", "appearance =", "colour = 1\nappearance =", `unknown key "colour"`},
 		{"unknown colour", "bad = \"red\"", "bad = \"reddish\"", `"reddish" is neither`},
 		{"no colour", "red    = \"#ff8f8a\"", "red    = \"#ff8f8\"", `"#ff8f8" is no colour`},
-		{"contrast", "faint = \"ash\"", "faint = \"#444444\"", "faint: contrast "},
-		{"contrast on a ground", "cursor = \"on raise\"", "cursor = \"on #707070\"", "on ground cursor"},
 		{"ground without ground", "cursor = \"on raise\"", "cursor = \"red\"", "needs \"on COLOUR\""},
 		{"text without colour", "bad = \"red\"", "bad = \"bold\"", "needs a text colour"},
 		{"two colours", "bad = \"red\"", "bad = \"red ink\"", "a second colour"},
@@ -168,6 +168,28 @@ func TestParseProblems(t *testing.T) {
 				t.Errorf("%v does not name the line", err)
 			}
 		})
+	}
+}
+
+// A theme of one's own is used as it is; what is hard to read in it is told.
+func TestPoorContrastIsTold(t *testing.T) {
+	for _, c := range []struct{ from, to, want string }{
+		{"faint = \"ash\"", "faint = \"#444444\"", "faint: contrast "},
+		{"cursor = \"on raise\"", "cursor = \"on #707070\"", "on ground cursor"},
+	} {
+		dir := t.TempDir()
+		text := strings.Replace(string(source(t, c.from, c.to)), `name = "dark"`, `name = "mine"`, 1)
+		if err := os.WriteFile(filepath.Join(dir, "mine.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := themes.All(dir)
+		mine := themes.Named(list, "mine")
+		if err != nil || mine == nil {
+			t.Fatalf("%s: theme %v, %v", c.to, mine, err)
+		}
+		if all := strings.Join(mine.Poor, "\n"); !strings.Contains(all, c.want) || !strings.Contains(all, "mine.toml:") {
+			t.Errorf("%s: told %q, want %q with the line", c.to, all, c.want)
+		}
 	}
 }
 

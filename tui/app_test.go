@@ -36,7 +36,7 @@ func newBench(t testing.TB, d *desk, w, h int) *bench {
 		t.Fatal(err)
 	}
 	cfg := Config{Project: "refund-desk", Harness: d.harness, Store: d.store, Bus: d.bus, Stepper: d.hold, MaxTurns: 6,
-		Theme: "dark", Now: func() time.Time { return noon }, themes: list}
+		Theme: "dark", Now: func() time.Time { return noon }, themes: list, Env: []string{"COLORFGBG=15;0"}}
 	conductor := &Conductor{ctx: t.Context(), harness: d.harness, hold: d.hold, now: cfg.Now, send: func(tea.Msg) {}, crash: func(any, []byte) {}}
 	b := &bench{desk: d, app: newApp(t.Context(), cfg, action.Default(), conductor), cfg: cfg}
 	b.run(b.app.Init())

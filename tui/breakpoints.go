@@ -10,6 +10,7 @@ import (
 	"vise/engine/episode"
 	"vise/engine/notice"
 	"vise/engine/repair"
+	"vise/tui/action"
 	"vise/tui/style"
 	"vise/tui/vtext"
 )
@@ -74,7 +75,11 @@ func (a *App) toggleBreakpoint(text string) tea.Cmd {
 		return a.say(style.Warn, "there are "+itoa(maxBreaks)+" breakpoints already; b lists them, enter removes one")
 	}
 	texts = append(texts, b.String())
-	return tea.Batch(a.setBreakpoints(texts), a.say(style.Info, breakWords(texts)+"; c runs to it"))
+	said := "breakpoint " + b.String() + "; " + a.ctx.Key(action.Continue) + " runs to it"
+	if len(texts) > 1 {
+		said += "; " + breakWords(texts)
+	}
+	return tea.Batch(a.setBreakpoints(texts), a.say(style.Info, said))
 }
 
 // breakpoint is what the row under the cursor proposes: the tool of the call that is
@@ -104,7 +109,8 @@ func (p *repairPane) broken(s episode.Step, c episode.Call) bool {
 // breakCard lists the breakpoints under an input for another one.
 type breakCard struct {
 	input textinput.Model
-	at    int // 0 = the input, else the one in the list
+	offer bool // the text is a proposal: the first letter takes its place
+	at    int  // 0 = the input, else the one in the list
 	wrong string
 }
 
@@ -115,7 +121,7 @@ func newBreakCard(a *App) *breakCard {
 			proposal = ""
 		}
 	}
-	return &breakCard{input: newInput(proposal)}
+	return &breakCard{input: newInput(proposal), offer: proposal != ""}
 }
 
 // Key implements overlay.
@@ -147,6 +153,10 @@ func (c *breakCard) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 		return a.toggleBreakpoint(c.input.Value())
 	}
 	c.at, c.wrong = 0, "" // who types is in the input
+	if c.offer && k.Text != "" {
+		c.input.SetValue("")
+	}
+	c.offer = false
 	var cmd tea.Cmd
 	c.input, cmd = c.input.Update(k)
 	return cmd
@@ -155,6 +165,10 @@ func (c *breakCard) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 // Paste implements paster.
 func (c *breakCard) Paste(_ *App, m tea.PasteMsg) tea.Cmd {
 	c.at, c.wrong = 0, ""
+	if c.offer {
+		c.input.SetValue("")
+	}
+	c.offer = false
 	var cmd tea.Cmd
 	c.input, cmd = c.input.Update(m)
 	return cmd
@@ -175,7 +189,9 @@ func (c *breakCard) Card(a *App, w, h int) (string, []string, int, int) {
 			"metric:tool_correctness<0.5  cost>0.01  tokens>4000  turn>3",
 			"all terms must hold; a repair that goes on (c) is held where they do",
 		} {
-			rows = append(rows, s.Row(w, style.Panel).Put(style.Dim, l).String())
+			for _, part := range vtext.Wrap(l, w, 0, s.Width) {
+				rows = append(rows, s.Row(w, style.Panel).Put(style.Dim, part).String())
+			}
 		}
 	}
 	rows = append(rows, s.Row(w, style.Panel).String())

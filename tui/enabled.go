@@ -126,6 +126,10 @@ func (a *App) live(id action.ID) bool {
 		return a.opens()
 	case action.ValidateOne:
 		return a.focus == PaneRules && a.disabled(id) == ""
+	case action.Retire, action.Restore, action.Retest:
+		if p, ok := a.panes[a.focus].(*rulesPane); ok && !p.fits(id) {
+			return false
+		}
 	}
 	if id == action.Back { // the footer names both
 		return a.disabled(id) == "" || a.disabled(action.Forward) == ""

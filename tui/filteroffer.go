@@ -130,8 +130,8 @@ func (p *tracePane) FilterValues(key string) []string {
 		return nil
 	}
 	var out []string
-	for i := range p.spans {
-		if s := &p.spans[i]; s.Kind == trace.TOOL && s.Name != "" && !slices.Contains(out, s.Name) && len(out) < maxOffers {
+	for _, s := range append(p.data.now[:len(p.data.now):len(p.data.now)], p.live...) {
+		if s.Kind == trace.TOOL && s.Name != "" && !slices.Contains(out, s.Name) && len(out) < maxOffers {
 			out = append(out, s.Name)
 		}
 	}

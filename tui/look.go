@@ -18,6 +18,7 @@ const ownColours = "ansi"
 // look is which theme is drawn and how.
 type look struct {
 	themes  []*themes.Theme
+	wrong   error  // why files of one's own are no themes
 	chosen  string // a theme's name; "auto" and "auto:NAME" follow the terminal
 	options style.Options
 	// termDark is the terminal's background, once it has told.
@@ -142,6 +143,7 @@ func (l *look) follows() bool {
 // reread takes the themes as they are on disk now. Those that cannot be used are told
 // in Attention with their file and line, and the look stays as it was.
 func (a *App) reread(m themesMsg) tea.Cmd {
+	a.look.wrong = nil
 	kept := a.ctx.Incidents[:0:0]
 	for _, x := range a.ctx.Incidents {
 		if x.What != themesIncident {
@@ -155,6 +157,7 @@ func (a *App) reread(m themesMsg) tea.Cmd {
 	cmds := []tea.Cmd{a.restyled()}
 	if m.err != nil {
 		told := errors.New(strings.ReplaceAll(m.err.Error(), a.cfg.ThemeDir+string(filepath.Separator), ""))
+		a.look.wrong = told
 		a.incident(themesIncident, told)
 		cmds = append(cmds, a.say(style.Bad, firstLine(told.Error())))
 	} else {

@@ -64,7 +64,7 @@ func TestProgressText(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	p.take(event.Event{Type: event.RepairStarted, EpisodeID: "e-1"})
-	if got, want := p.text(replay, nil, 6, noon), "repairing  e-1 model turn 1/6  0 s"; got != want {
+	if got, want := p.text(replay, nil, 6, noon), "repairing  model turn 1/6  0 s  e-1"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -342,6 +342,20 @@ func (p *rulesPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 	return p.chosen(ctx), true
 }
 
+// fits reports whether an act suits the state that the selected rule is in.
+func (p *rulesPane) fits(id action.ID) bool {
+	r, ok := p.list.Selected()
+	switch id {
+	case action.Retire:
+		return ok && r.Status != rule.Retired
+	case action.Restore:
+		return ok && r.Status == rule.Retired
+	case action.Retest:
+		return ok && r.Status == rule.Active
+	}
+	return ok
+}
+
 // move retires or restores the selected rule; each undoes the other.
 func (p *rulesPane) move(ctx *Context, id action.ID) tea.Cmd {
 	r, ok := p.list.Selected()

@@ -8,6 +8,7 @@ import (
 
 	"vise/themes"
 	"vise/tui/style"
+	"vise/tui/vtext"
 )
 
 // autoTheme follows the terminal's background with dark and light; autoTheme:NAME does
@@ -62,7 +63,17 @@ func (p *themePicker) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 // Card implements overlay.
 func (p *themePicker) Card(a *App, w, h int) (string, []string, int, int) {
 	s := a.ctx.Style
-	room := max(1, h-3)
+	// Files that are no theme are not among the names; why, stands below them.
+	var wrong []string
+	if a.look.wrong != nil {
+		for _, line := range strings.Split(a.look.wrong.Error(), "\n") {
+			for _, row := range vtext.Wrap(s.Clean(line), w, 2, s.Width) {
+				wrong = append(wrong, s.Row(w, style.Panel).Put(style.Warn, row).String())
+			}
+		}
+		wrong = append(wrong[:min(len(wrong), max(1, h/3))], s.Row(w, style.Panel).String())
+	}
+	room := max(1, h-3-len(wrong))
 	top := max(0, min(p.at-room/2, len(p.names)-room))
 	var rows []string
 	for i := top; i < min(len(p.names), top+room); i++ {
@@ -77,6 +88,9 @@ func (p *themePicker) Card(a *App, w, h int) (string, []string, int, int) {
 			if t.File != "" {
 				r.Put(style.Faint, " (yours)")
 			}
+			if len(t.Poor) > 0 {
+				r.Put(style.Warn, " hard to read in "+count(len(t.Poor), "place"))
+			}
 		} else {
 			base, _ := followed(name)
 			r.Put(style.Dim, "follows the terminal: "+base)
@@ -86,9 +100,10 @@ func (p *themePicker) Card(a *App, w, h int) (string, []string, int, int) {
 		}
 		rows = append(rows, r.String())
 	}
-	rows = append(rows, s.Row(w, style.Panel).String(),
+	rows = append(append(rows, s.Row(w, style.Panel).String()), wrong...)
+	rows = append(rows,
 		s.Row(w, style.Panel).Put(style.Bad, s.Glyphs.Fail+" wrong  ").Put(style.Good, s.Glyphs.Pass+" better  ").
 			Put(style.Warn, s.Glyphs.Held+" waits  ").Put(style.Info, s.Glyphs.Busy+" runs  ").Put(style.Dim, "dim  ").Put(style.Faint, "faint").String(),
-		s.Row(w, style.Panel).Put(style.Dim, "enter keeps, esc brings the old one back").String())
+		s.Row(w, style.Panel).Put(style.Dim, "enter uses it for this session, esc brings the old one back").String())
 	return "themes", rows, -1, -1
 }

@@ -60,7 +60,7 @@ func (p *turnsPane) digits() int {
 
 // tail is the room of the numbers at the right; none where the input needs it more.
 func (p *turnsPane) tail() int {
-	if p.w < 50 || p.compare != "" && p.w < 60 {
+	if p.w < 45 || p.compare != "" && p.w < 60 {
 		return 0
 	}
 	return 11

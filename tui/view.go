@@ -35,19 +35,21 @@ func leaf(id PaneID, weight, collapse, minW, minH int) layout.Node {
 
 // views are the arrangements in the order of their names in the header.
 func views() []viewDef {
-	left := func(weight int) layout.Node {
+	// A row of sessions needs 37 columns for a name of twelve letters and when it ran to the
+	// second, 32 for a shorter one: two runs of a minute must not read the same.
+	left := func(weight, w int) layout.Node {
 		return layout.Split(layout.Stack, weight,
-			leaf(PaneSessions, 3, 1, 24, 5),
-			leaf(PaneAttention, 2, 4, 24, 4))
+			leaf(PaneSessions, 3, 1, w, 5),
+			leaf(PaneAttention, 2, 4, w, 4))
 	}
 	return []viewDef{
 		{debugView, "Debug", layout.Split(layout.Columns, 1,
-			left(10),
+			left(10, 37),
 			layout.Split(layout.Stack, 30,
-				layout.Split(layout.Columns, 9, leaf(PaneTurns, 1, 2, 32, 6), leaf(PaneScores, 1, 3, 32, 6)),
+				layout.Split(layout.Columns, 9, leaf(PaneTurns, 1, 2, 31, 6), leaf(PaneScores, 1, 3, 31, 6)),
 				leaf(PaneTrace, 11, 0, 36, 6))), PaneSessions},
 		{repairView, "Repair", layout.Split(layout.Columns, 1,
-			left(10),
+			left(10, 32),
 			layout.Split(layout.Stack, 36,
 				leaf(PaneRepair, 7, 0, 40, 6),
 				layout.Split(layout.Columns, 3, leaf(PaneTrace, 5, 2, 36, 5), leaf(PaneRules, 5, 1, 32, 5)))), PaneRepair},

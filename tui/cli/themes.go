@@ -23,6 +23,8 @@ type themeInfo struct {
 	Contrast float64 `json:"contrast,omitempty"`
 	// File is where an own theme was read from; absent for those of the program.
 	File string `json:"file,omitempty"`
+	// Poor is which text of an own theme is hard to read.
+	Poor []string `json:"poor,omitempty"`
 }
 
 func (a *app) themesCmd() *cobra.Command {
@@ -37,10 +39,13 @@ func (a *app) themesCmd() *cobra.Command {
 			for _, t := range list {
 				least := math.Floor(t.Least()*100) / 100
 				if a.json {
-					if oerr := a.out.object("vise.theme/1", themeInfo{t.Name, string(t.Appearance), t.Pair, t.About, least, t.File}); oerr != nil {
+					if oerr := a.out.object("vise.theme/1", themeInfo{t.Name, string(t.Appearance), t.Pair, t.About, least, t.File, t.Poor}); oerr != nil {
 						return oerr
 					}
 					continue
+				}
+				for _, poor := range t.Poor {
+					a.note("vise: hard to read: %s", show(poor, 400))
 				}
 				contrast := "the terminal's"
 				if least > 0 {
