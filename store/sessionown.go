@@ -103,3 +103,16 @@ func (tx *Tx) byTime(w Window, cursor *sessionRecord, keep func(*sessionRecord) 
 	}
 	return list, nil
 }
+
+// CountOwnSessions counts recorded and live sessions, reading keys only.
+func (tx *Tx) CountOwnSessions() (n int, err error) {
+	for _, origin := range []trace.Origin{trace.Recorded, trace.Live} {
+		if err := tx.snap.scan(scan{prefix: key(kindOriginTime, string(origin)), keys: true}, func(_, _ []byte) (bool, error) {
+			n++
+			return true, nil
+		}); err != nil {
+			return 0, fmt.Errorf("count sessions: %w", err)
+		}
+	}
+	return n, nil
+}

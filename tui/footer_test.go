@@ -39,7 +39,7 @@ func TestFooterOfPanes(t *testing.T) {
 		"6": {"X retire", "V validate it", "e edit", "!U restore"},
 		"8": {"enter open", "A acknowledge", ": commands"},
 	} {
-		b.press(key)
+		b.press(key, "home")
 		row := ansi.Strip(b.frame()[23])
 		for _, w := range want {
 			if not := strings.HasPrefix(w, "!"); strings.Contains(row, strings.TrimPrefix(w, "!")) == not {

@@ -18,6 +18,7 @@ type palette struct {
 	title  string
 	input  textinput.Model
 	all    []action.Action
+	signs  []choice // of the help: what the signs mean
 	recent []choice // newest first
 	shown  []choice
 	groups bool
@@ -83,7 +84,7 @@ func newPalette(a *App) *palette {
 
 // newHelpCard is the list of keys: what the pane with the focus adds comes first.
 func newHelpCard(a *App) *palette {
-	p := &palette{title: "keys", input: newInput(""), groups: true}
+	p := &palette{title: "keys", input: newInput(""), groups: true, signs: legend(a.ctx.Style.Glyphs)}
 	for _, own := range []bool{true, false} {
 		for _, act := range a.reg.All() {
 			if (len(act.Panes) > 0) == own && act.For(string(a.focus)) {
@@ -105,9 +106,10 @@ func (p *palette) filter() {
 		for _, act := range p.all {
 			p.shown = append(p.shown, choice{Action: act})
 		}
+		p.shown = append(p.shown, p.signs...)
 		return
 	}
-	if p.withArg(q) {
+	if !p.groups && p.withArg(q) {
 		return
 	}
 	var list []choice
@@ -119,6 +121,7 @@ func (p *palette) filter() {
 	for _, act := range p.all {
 		list = append(list, choice{Action: act})
 	}
+	list = append(list, p.signs...)
 	names := make([]string, len(list))
 	for i, c := range list {
 		names[i] = c.Title + " " + string(c.ID) + " " + c.arg + " " + strings.Join(c.Keys, " ")
@@ -135,6 +138,18 @@ func (p *palette) filter() {
 		}
 	}
 	p.shown = append(p.shown, rest...)
+	// What is a key itself comes first, since who presses one in the help asks what it
+	// does; then what is a command's whole name.
+	exact := func(c choice) int {
+		switch {
+		case slices.Contains(c.Keys, q):
+			return 0
+		case c.arg == "" && c.ID != "" && c.text() == low:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(p.shown, func(x, y choice) int { return exact(x) - exact(y) })
 }
 
 // withArg recognises "theme dark": the last part of an id, a space, an argument.
@@ -199,14 +214,19 @@ func (p *palette) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 
 // run closes the palette and runs a command, or asks for the text that it needs.
 func (p *palette) run(a *App, c choice) tea.Cmd {
+	if c.ID == "" {
+		return nil // a sign
+	}
 	a.close()
 	if needsText(c.Action) && c.arg == "" {
 		return a.ask(c.ID)
 	}
-	if !p.groups {
+	said := a.toast.id
+	cmd := a.do(c.ID, c.arg)
+	if refused := a.toast.id != said && (a.toast.role == style.Warn || a.toast.role == style.Bad); !p.groups && !refused {
 		a.remember(c)
 	}
-	return a.do(c.ID, c.arg)
+	return cmd
 }
 
 // needsText reports whether an action can do nothing without its argument; the others ask
@@ -240,9 +260,14 @@ func (p *palette) Card(a *App, w, h int) (string, []string, int, int) {
 	list, cursor := p.lines(value == "")
 	// The reason of the one under the cursor is told in full.
 	reason := s.Row(w, style.Panel)
-	if p.at < len(p.shown) {
-		reason.Put(style.Warn, a.disabled(p.shown[p.at].ID))
+	place := ""
+	if room := h - 2; len(list) > room {
+		place = thousands(p.at+1) + " of " + thousands(len(p.shown))
 	}
+	if p.at < len(p.shown) {
+		reason.Cell(style.Warn, a.disabled(p.shown[p.at].ID), max(0, w-s.Width(place)))
+	}
+	reason.Fill(s.Width(place)).Put(style.Faint, place)
 	rows := []string{prompt.String(), reason.String()}
 	room := max(1, h-len(rows))
 	top := max(0, min(cursor-room/2, len(list)-room))
@@ -301,7 +326,7 @@ type paletteLine struct {
 
 // height is how many rows all actions have, with the names of their groups.
 func (p *palette) height() int {
-	n, last := len(p.all)+min(len(p.recent), shownRecent), ""
+	n, last := len(p.all)+min(len(p.recent), shownRecent)+len(p.signs), ""
 	for _, act := range p.all {
 		if p.groups && act.Group != last {
 			last = act.Group

@@ -47,3 +47,56 @@ func TestPaletteRemembers(t *testing.T) {
 		t.Error("# does not ask for a turn")
 	}
 }
+
+// The help says what the signs mean, and what is a key itself comes first when it is typed.
+func TestHelpLegend(t *testing.T) {
+	b := newBench(t, worked(t), 80, 24)
+	b.press("1", "?")
+	p := b.app.overlays[0].(*palette)
+	b.press("G")
+	if len(p.shown) == 0 || p.shown[0].ID != "move.end" {
+		t.Errorf("G finds %+v first", p.shown[0])
+	}
+	p.input.SetValue("")
+	for _, r := range "candidate rule" {
+		b.press(string(r))
+	}
+	if text := strings.Join(b.frame(), "\n"); !strings.Contains(text, "○") || !strings.Contains(text, "a candidate rule, an offer") {
+		t.Errorf("the sign of a candidate is not explained:\n%s", text)
+	}
+	p.input.SetValue("")
+	p.filter()
+	b.app.touch()
+	if !strings.Contains(strings.Join(b.frame(), "\n"), "1 of ") {
+		t.Error("the help does not say that there is more of it")
+	}
+	for range 200 {
+		b.press("down")
+	}
+	if text := strings.Join(b.frame(), "\n"); !strings.Contains(text, legendGroup) {
+		t.Errorf("the end of the help has no signs:\n%s", text)
+	}
+	if b.press("enter"); len(b.app.overlays) != 1 {
+		t.Error("enter on a sign closes the help")
+	}
+	b.press("esc", ":")
+	for _, r := range "turn" {
+		b.press(string(r))
+	}
+	if p = b.app.overlays[0].(*palette); p.shown[0].ID != "find.turn" {
+		t.Errorf(":turn finds %s first", p.shown[0].ID)
+	}
+}
+
+// A command that was refused is not remembered.
+func TestRefusedIsNotRemembered(t *testing.T) {
+	b := newBench(t, worked(t), 80, 24)
+	b.press("1", ":")
+	for _, r := range "theme nope" {
+		b.press(string(r))
+	}
+	b.press("enter")
+	if len(b.app.recent) != 0 {
+		t.Errorf("remembered: %q", b.app.recent)
+	}
+}

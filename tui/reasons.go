@@ -19,21 +19,25 @@ func (a *App) elsewhere(key string) tea.Cmd {
 	if !a.ready() {
 		return nil
 	}
+	var at []string
 	for _, act := range a.reg.All() {
 		if act.Scope == action.Pane && slices.Contains(act.Keys, key) {
-			return a.say(style.Dim, key+": "+belongs(act))
+			at = append(at, livesIn(act))
 		}
 	}
-	return nil
+	if len(at) == 0 {
+		return nil
+	}
+	return a.say(style.Dim, key+" is for "+strings.Join(at, ", "))
 }
 
-// belongs says in which panes an action is.
-func belongs(act action.Action) string {
+// livesIn says in which panes an action is, and what it does there.
+func livesIn(act action.Action) string {
 	var at []string
 	for _, p := range act.Panes {
 		at = append(at, paneCalled(PaneID(p)))
 	}
-	return act.Title + " belongs to " + strings.Join(at, " and ")
+	return strings.Join(at, " and ") + " (" + either(act.Short, act.Title) + ")"
 }
 
 // nothing answers an action that the pane with the focus has no use for.
@@ -42,10 +46,19 @@ func (a *App) nothing(id action.ID) tea.Cmd {
 	if !ok || id == action.Escape {
 		return nil
 	}
-	if len(act.Panes) > 0 && !act.For(string(a.focus)) {
-		return a.say(style.Dim, belongs(act))
+	here := paneCalled(a.focus)
+	said := here + " has no use for this: " + act.Title
+	switch {
+	case len(act.Panes) > 0 && !act.For(string(a.focus)):
+		said = "this is for " + livesIn(act)
+	case id == action.Left || id == action.Right || id == action.Toggle:
+		said = "nothing to fold in " + here
+	case id == action.Into:
+		said = "nothing further to open in " + here + "; " + a.ctx.Key(action.Out) + " goes out"
+	case id == action.Out:
+		said = "nothing to go out to from " + here
 	}
-	return a.say(style.Dim, "\""+act.Title+"\" means nothing in "+paneCalled(a.focus))
+	return a.say(style.Dim, said)
 }
 
 // idleTime says why there is no going back or forward in time; "" when there is.

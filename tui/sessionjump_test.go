@@ -46,9 +46,17 @@ func TestSessionsBeyondThePage(t *testing.T) {
 			t.Fatalf("session %s is selected, want %s", got, want)
 		}
 	}
+	all := func() {
+		t.Helper()
+		if got := b.app.panes[PaneSessions].Badge(); got != "700" {
+			t.Errorf("the title counts %s sessions, there are 700", got)
+		}
+	}
 	at("s-0699")
+	all()
 	b.press("G")
 	at("s-0000")
+	all()
 	b.press("g")
 	at("s-0699")
 	b.press("/", "s", "-", "0", "0", "1")

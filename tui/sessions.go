@@ -41,6 +41,7 @@ type sessionsPane struct {
 	stop    func()              // ends the search of the store that is under way
 	total   int                 // matches in the store, -1 = not known
 	whole   bool                // total counts every session
+	of      int                 // sessions in the store when the list was read last
 	sieve   sessionsSieve
 	err     error
 }
@@ -51,6 +52,7 @@ type sessionsWindow struct {
 	want   vlist.Want
 	before bool
 	after  bool
+	of     int // how many sessions there are; of the first page only
 }
 
 func newSessions() *sessionsPane {
@@ -66,7 +68,7 @@ func newSessions() *sessionsPane {
 	}
 }
 
-// Badge is the number of sessions that are loaded.
+// Badge is the number of sessions in the store, however many are loaded.
 func (p *sessionsPane) Badge() string {
 	if !p.sieve.expr.Empty() {
 		return "filter " + p.FilterCount()
@@ -74,10 +76,7 @@ func (p *sessionsPane) Badge() string {
 	if p.list.Len() == 0 {
 		return ""
 	}
-	if _, after := p.list.More(); after {
-		return itoa(p.list.Len()) + "+"
-	}
-	return itoa(p.list.Len())
+	return thousands(max(p.of, p.list.Len()))
 }
 
 func (p *sessionsPane) SetSize(w, h int) {
@@ -126,6 +125,11 @@ func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
 		first, n := p.list.First(), p.list.Len()
 		return p.first.ask(ctx, func(tx *store.Tx) (sessionsWindow, error) {
 			w := sessionsWindow{before: true}
+			of, err := tx.CountOwnSessions()
+			if err != nil {
+				return w, err
+			}
+			w.of = of
 			head, ok, err := tx.Session(first)
 			if err != nil || !ok {
 				return w, err
@@ -140,6 +144,9 @@ func (p *sessionsPane) ask(ctx *Context) tea.Cmd {
 	}
 	n := max(sessionsPage, p.list.Len())
 	return p.first.ask(ctx, func(tx *store.Tx) (w sessionsWindow, err error) {
+		if w.of, err = tx.CountOwnSessions(); err != nil {
+			return w, err
+		}
 		heads, err := tx.Sessions(store.Window{Own: true, Pinned: true, Limit: n + 1})
 		if err != nil {
 			return w, err
@@ -202,6 +209,7 @@ func (p *sessionsPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 			p.reading = false
 			p.err = err
 			if err == nil {
+				p.of = w.of
 				p.list.Set(w.rows, w.before, w.after)
 				p.settle(ctx)
 			}

@@ -14,14 +14,14 @@ func TestKeysSayWhy(t *testing.T) {
 		keys []string
 		want string
 	}{
-		{140, 40, []string{"1", "a"}, "resume repair belongs to 8 Attention"},
-		{140, 40, []string{"1", "A"}, "belongs to 8 Attention"},
+		{140, 40, []string{"1", "a"}, "a is for 8 Attention (resume)"},
+		{140, 40, []string{"1", "A"}, "A is for 8 Attention (acknowledge)"},
 		{140, 40, []string{"1", "X"}, "no session is selected"},
-		{140, 40, []string{"2", "X"}, "belongs to"},
-		{140, 40, []string{"9", "U"}, "belongs to 6 Rules"},
-		{140, 40, []string{"1", "h"}, "means nothing in 1 Sessions"},
-		{140, 40, []string{"1", "l"}, "means nothing in 1 Sessions"},
-		{140, 40, []string{"1", "o"}, "means nothing in 1 Sessions"},
+		{140, 40, []string{"2", "X"}, "6 Rules (retire), 1 Sessions (remove)"},
+		{140, 40, []string{"9", "U"}, "U is for 6 Rules (restore)"},
+		{140, 40, []string{"1", "h"}, "nothing to fold in 1 Sessions"},
+		{140, 40, []string{"1", "l"}, "nothing to fold in 1 Sessions"},
+		{140, 40, []string{"1", "o"}, "nothing to go out to from 1 Sessions"},
 		{80, 24, []string{"1", "z"}, "this pane fills the screen"},
 		{140, 40, []string{"D", "["}, "no turns to go through"},
 		{140, 40, []string{"R", "["}, "no repair to go through"},

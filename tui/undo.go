@@ -169,9 +169,9 @@ func (x act) words(ctx *Context, v actValue) string {
 		return "theme " + v.Text
 	case actFilter:
 		if v.Text == "" {
-			return "no filter in " + x.Target
+			return paneCalled(PaneID(x.Target)) + " shows everything"
 		}
-		return "filter " + v.Text + " in " + x.Target
+		return paneCalled(PaneID(x.Target)) + " is filtered by " + v.Text
 	case actKept:
 		if v.Text == "" {
 			return "no filter is kept as @" + x.Target
