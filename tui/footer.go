@@ -147,4 +147,3 @@ func (a *App) again() bool {
 	}
 	return false
 }
-
