@@ -132,11 +132,19 @@ func (r *runner) report(c *Crash, app *App) string {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "\n%s\n", c.Stack)
-	file := filepath.Join(dir, "crash-"+now.UTC().Format("20060102-150405")+".txt")
-	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+	// A file of its own: in a folder that others write to, one of that name may be a link.
+	name := "crash-" + now.UTC().Format("20060102-150405")
+	f, err := os.OpenFile(filepath.Join(dir, name+".txt"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		if f, err = os.CreateTemp(dir, name+"-*.txt"); err != nil {
+			return ""
+		}
+	}
+	_, err = f.WriteString(b.String())
+	if err = errors.Join(err, f.Close()); err != nil {
 		return ""
 	}
-	return file
+	return f.Name()
 }
 
 // ended says how the program has ended: nil, a *Crash, the cause of the context, or what

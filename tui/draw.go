@@ -162,7 +162,7 @@ func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return itoa(n) + " " + noun + "s"
+	return thousands(n) + " " + noun + "s"
 }
 
 // strip names the panes of the view; the open one is marked.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,9 +33,9 @@ type linear struct {
 	crash func(cause any, stack []byte)
 	work  sync.WaitGroup
 
-	state string // the last status that was told
-	said  int    // the toast that was told
-	rows  []int  // rows of the pane by their number
+	state string    // the last status that was told
+	said  int       // the toast that was told
+	rows  []readRow // rows of the pane by their number
 }
 
 // size of the panes in a linear workbench, in cells.
@@ -50,6 +51,15 @@ const (
 	linearPatience = 3 * time.Second
 )
 
+// maxInput bounds a line of input, in bytes.
+const maxInput = 64 << 10
+
+// inputLine is a line that was read; long: it was longer than maxInput and is cut.
+type inputLine struct {
+	text string
+	long bool
+}
+
 // run reads commands until the input ends, the person quits or the context ends.
 func (l *linear) run(ctx context.Context, in io.Reader) error {
 	defer func() {
@@ -57,15 +67,22 @@ func (l *linear) run(ctx context.Context, in io.Reader) error {
 			l.crash(p, debug.Stack())
 		}
 	}()
-	lines := make(chan string)
+	lines := make(chan inputLine)
 	// The reader ends with the input; a read that never returns ends with the process.
 	go func() {
 		defer close(lines)
-		s := bufio.NewScanner(in)
-		s.Buffer(nil, 64<<10)
-		for s.Scan() {
+		r := bufio.NewReaderSize(in, maxInput)
+		for {
+			raw, long, err := r.ReadLine()
+			if err != nil {
+				return
+			}
+			line := inputLine{string(raw), long}
+			for long && err == nil { // the rest of it
+				_, long, err = r.ReadLine()
+			}
 			select {
-			case lines <- s.Text():
+			case lines <- line:
 			case <-ctx.Done():
 				return
 			}
@@ -86,10 +103,31 @@ func (l *linear) run(ctx context.Context, in io.Reader) error {
 			}
 			l.news()
 		case line, ok := <-lines:
-			if !ok || l.command(strings.TrimSpace(line)) {
+			if !ok {
+				return nil
+			}
+			if line.long {
+				l.tell("A line of more than %s bytes is not taken.", thousands(maxInput))
+				continue
+			}
+			if l.command(strings.TrimSpace(line.text)) {
 				return nil
 			}
 		}
+	}
+}
+
+// rest waits for the commands that are under way when the program has ended, so that none
+// reads a store that is closed; for a moment only, since some merely wait for a clock.
+func (l *linear) rest() {
+	done := make(chan struct{})
+	go func() {
+		l.work.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(linearRest):
 	}
 }
 
@@ -210,6 +248,11 @@ func (l *linear) act(line string) bool {
 		line = strings.TrimPrefix(line, ":") // as it is typed on the screen
 	}
 	name, arg, _ := strings.Cut(line, " ")
+	if act, ok := a.reg.Action(action.Search); ok && len(act.Keys) > 0 && len(name) > 1 {
+		if text, ok := strings.CutPrefix(line, act.Keys[0]); ok { // "/hose", as it is typed on the screen
+			name, arg = act.Keys[0], text
+		}
+	}
 	arg = strings.TrimSpace(arg)
 	for _, id := range paneOrder {
 		if strings.EqualFold(name, string(id)) && arg == "" {
@@ -229,6 +272,9 @@ func (l *linear) act(line string) bool {
 		}
 	}
 	switch {
+	case !ok && a.elsewhere(name) != nil:
+		l.news()
+		return false
 	case !ok:
 		l.tell("There is no command %s. Type ? for the commands.", guard.Line(name, 40))
 		return false
@@ -263,7 +309,15 @@ func (l *linear) act(line string) bool {
 	return true
 }
 
-// selectRow selects a row by its number, as a click on it does.
+// readRow is a row as it was read: where it was and what it said.
+type readRow struct {
+	y    int
+	text string
+}
+
+// selectRow selects a row by its number, as a click on it does. What was read is what is
+// meant: a row that has moved since is followed, one that is gone or says something else
+// is not taken for another.
 func (l *linear) selectRow(n int) {
 	a := l.app
 	if n < 1 || n > len(l.rows) {
@@ -271,14 +325,23 @@ func (l *linear) selectRow(n int) {
 		return
 	}
 	p := a.panes[a.focus]
-	l.do(p.Mouse(a.ctx, 1, l.rows[n-1], tea.MouseClickMsg{X: 1, Y: l.rows[n-1], Button: tea.MouseLeft}))
+	row := l.rows[n-1]
+	now := p.Rows()
+	if row.y >= len(now) || unselected(now[row.y]) != row.text {
+		if row.y = slices.IndexFunc(now, func(r string) bool { return unselected(r) == row.text }); row.y < 0 {
+			l.tell("Row %d has changed since it was read: %s.", n, row.text)
+			l.pane()
+			return
+		}
+	}
+	l.do(p.Mouse(a.ctx, 1, row.y, tea.MouseClickMsg{X: 1, Y: row.y, Button: tea.MouseLeft}))
 	_, cmd := a.Update(nil) // the scope may have moved
 	l.do(cmd)
 }
 
-// wait goes on when nothing runs any more, or a repair is held.
+// wait goes on when nothing runs any more, or a repair or a patch loop is held.
 func (l *linear) wait() (quit bool) {
-	for l.app.conductor.Running().Kind != Idle && l.app.ctx.Held == nil {
+	for l.app.conductor.Running().Kind != Idle && l.app.ctx.Held == nil && l.app.ctx.PatchHeld == nil {
 		select {
 		case m := <-l.msgs:
 			if l.update(m) {
@@ -372,12 +435,18 @@ func (l *linear) pane() {
 		if text == "" {
 			continue
 		}
-		l.rows = append(l.rows, y)
+		l.rows = append(l.rows, readRow{y, unselected(r)})
 		if rest, ok := strings.CutPrefix(text, style.Words.Pointer); ok {
 			text = "selected: " + strings.TrimSpace(rest)
 		}
 		l.tell("%d. %s", len(l.rows), text)
 	}
+}
+
+// unselected is a row as it is spoken, whether the cursor is on it or not.
+func unselected(row string) string {
+	text, _ := strings.CutPrefix(spoken(row), style.Words.Pointer)
+	return strings.TrimSpace(text)
 }
 
 // spoken is a row without styles and lines, with a semicolon for the gap between two

@@ -126,9 +126,9 @@ func matchCount(n int) string {
 	case n == 1:
 		return "1 match"
 	case n >= vtext.MaxMatches:
-		return itoa(n) + "+ matches"
+		return thousands(n) + "+ matches"
 	}
-	return itoa(n) + " matches"
+	return thousands(n) + " matches"
 }
 
 func (a *App) nextMatch(dir int) tea.Cmd {

@@ -124,12 +124,12 @@ func detail(st *style.Style, s *trace.Span, around hit) (out []vtext.Line, laid 
 		}
 		from, to := window(text, at)
 		if from > 0 {
-			head(style.Faint, itoa(from)+" bytes before it")
+			head(style.Faint, thousands(from)+" bytes before it")
 		}
 		laid = append(laid, laidPart{part: n, line: len(out), from: from, text: text[from:to]})
 		out = append(out, paragraphs(st, text[from:to], isJSON, x.role)...)
 		if to < len(text) {
-			head(style.Faint, itoa(len(text)-to)+" more bytes; Y copies the command that prints all, a search goes there")
+			head(style.Faint, thousands(len(text)-to)+" more bytes; Y copies the command that prints all, a search goes there")
 		}
 	}
 	return out, laid

@@ -351,7 +351,7 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 		}
 		row.Put(style.Text, "  rule "+tag(r.CandidateRuleIDs[0])+" in "+r.SelectedScope).Put(style.Dim, next)
 	}
-	rows := []string{row.Put(style.Dim, fmt.Sprintf("  %s, %s, %d tokens in, %d out", count(r.Turns, "model turn"), count(r.ToolCalls, "call"), r.Usage.Input, r.Usage.Output)).String()}
+	rows := []string{row.Put(style.Dim, fmt.Sprintf("  %s, %s, %s tokens in, %s out", count(r.Turns, "model turn"), count(r.ToolCalls, "call"), thousands(int(r.Usage.Input)), thousands(int(r.Usage.Output)))).String()}
 	for _, why := range []string{r.SuppressionReason, r.Error} {
 		if why != "" && !onlyCancelled(why) {
 			rows = append(rows, p.wrapped(style.Text, why, 5, 0, 3)...)

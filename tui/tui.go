@@ -194,6 +194,9 @@ func Run(ctx context.Context, cfg Config) error {
 		err = r.lines.run(pctx, cfg.In)
 	}
 	stop()
+	if r.lines != nil {
+		r.lines.rest()
+	}
 	wheel.stop()
 	conductor.Close()
 	work.Wait()

@@ -159,7 +159,7 @@ var settings = []setting{
 	{"patch.phase_timeout", "", span(func(c *Config) *time.Duration { return &c.Patch.PhaseTimeout }, ms), ""},
 
 	{"ui.theme", "", text(func(c *Config) *string { return &c.UI.Theme }, "the name of a theme", nonEmpty), ""},
-	{"ui.keys", "", bindings(func(c *Config) *map[string][]string { return &c.UI.Keys }), "own keys by action"},
+	{"ui.keys", "", bindings(func(c *Config) *map[string][]string { return &c.UI.Keys }), "own keys by action (vise keys), such as { \"run.step\" = \"s\", \"run.replay\" = [\"f5\", \"r\"] }; [] takes them away"},
 	{"ui.fps", "", whole(func(c *Config) *int { return &c.UI.FPS }, 1, 240), ""},
 	{"ui.motion", "", truth(func(c *Config) *bool { return &c.UI.Motion }), "false: nothing moves by itself, [busy] instead of a running clock; VISE_MOTION=0 does the same"},
 	{"ui.mouse", "", truth(func(c *Config) *bool { return &c.UI.Mouse }), ""},

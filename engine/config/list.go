@@ -249,7 +249,7 @@ var actionName = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,63}$`)
 // bindings reads a table action = key or list of keys. The workbench knows which
 // actions exist and checks their names itself.
 func bindings(at func(*Config) *map[string][]string) kind {
-	const wants = "a table of actions, such as { step = \"s\", quit = [\"q\", \"ctrl+c\"] }"
+	const wants = "a table of actions, such as { \"run.step\" = \"s\", quit = [\"q\", \"ctrl+c\"] }"
 	return kind{wants, func(c *Config, v value, bad fault) {
 		if v.shape != isTable || len(v.table) > MaxListItems {
 			bad(v.at, "must be %s, not %s", wants, found(v))
@@ -267,6 +267,7 @@ func bindings(at func(*Config) *map[string][]string) kind {
 				f.value = value{shape: isList, list: []value{f.value}, at: f.value.at}
 			}
 			list, _ := items(f.value, "a key or a list of keys", bad)
+			out[f.name] = []string{} // an empty list takes the action's keys away
 			for _, item := range list {
 				if item.shape != isText || item.text == "" || len(item.text) > 32 {
 					bad(item.at, "%s: %s is not a key", f.name, found(item))

@@ -225,7 +225,8 @@ func keyPlace(cfg *config.Config, origins config.Origins) func(string) string {
 func (a *app) keysCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "keys", Short: "List the keys of the workbench", Args: cobra.NoArgs,
-		Long: "The keys of every action, with those of ui.keys where a project or the user's configuration sets them.",
+		Long: "The keys of every action, with those of ui.keys where a project or the user's configuration sets them:\n" +
+			"keys = { \"run.replay\" = [\"f5\", \"r\"], \"run.step\" = \"s\", \"view.mouse\" = [] } in [ui]; an empty list takes an action's keys away.",
 		RunE: func(*cobra.Command, []string) error {
 			cfg := config.Default()
 			var origins config.Origins

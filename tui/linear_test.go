@@ -1,0 +1,94 @@
+package tui
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"vise/engine/patch/run"
+	"vise/tui/style"
+)
+
+// lines is a linear workbench over a bench and what it has written.
+func lines(b *bench) (*linear, *strings.Builder) {
+	out := &strings.Builder{}
+	b.app.cfg.Linear = true
+	b.app.look.options = style.Options{NoColor: true, ASCII: true, Words: true}
+	b.app.restyled()
+	return &linear{app: b.app, out: out, msgs: make(chan tea.Msg), ctx: b.t.Context(), crash: func(any, []byte) {}}, out
+}
+
+// A number means the row that was read under it, wherever it is by now.
+func TestLinearRowIsTheOneThatWasRead(t *testing.T) {
+	b := newBench(t, worked(t), linearW, linearH)
+	l, out := lines(b)
+	b.app.goTo(PaneTurns)
+	b.app.ctx.Scope.Session, b.app.ctx.Scope.Turn = "s-0001", 0
+	b.send(nil)
+	l.pane()
+	text := l.rows[2].text
+	l.rows[2].y = l.rows[0].y // the rows have moved under it
+	l.selectRow(3)
+	if got := b.app.ctx.Scope.Turn; got != 2 {
+		t.Errorf("row 3, %q, selects turn %d", text, got)
+	}
+	l.rows[2].text = "what is not there any more"
+	out.Reset()
+	if l.selectRow(3); !strings.Contains(out.String(), "Row 3 has changed since it was read") {
+		t.Errorf("a row that is gone: %s", out)
+	}
+}
+
+// wait ends when a patch loop is held: it goes on by a command, which must be read.
+func TestLinearWaitEndsAtAHeldPatchLoop(t *testing.T) {
+	b := newBench(t, worked(t), linearW, linearH)
+	l, _ := lines(b)
+	b.app.conductor.running = Activity{Kind: Mending, Run: "p-1"}
+	b.app.ctx.PatchHeld = &run.Loop{}
+	done := make(chan bool, 1)
+	go func() { done <- l.wait() }()
+	select {
+	case quit := <-done:
+		if quit {
+			t.Error("wait ends the program")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("wait never comes back")
+	}
+}
+
+// A line that is too long is told, and the next one is read.
+func TestLinearLongLine(t *testing.T) {
+	b := newBench(t, worked(t), linearW, linearH)
+	l, out := lines(b)
+	in := strings.NewReader(strings.Repeat("x", maxInput+10) + "\nturns\n")
+	if err := l.run(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	if text := out.String(); !strings.Contains(text, "more than 65,536 bytes is not taken") || !strings.Contains(text, "Pane Turns") {
+		t.Errorf("said:\n%s", text)
+	}
+}
+
+// A crash report never goes through a link that stands under its name.
+func TestCrashReportIsANewFile(t *testing.T) {
+	b := newBench(t, worked(t), 80, 24)
+	dir := t.TempDir()
+	other := filepath.Join(dir, "other")
+	if err := os.WriteFile(other, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "crash-"+noon.UTC().Format("20060102-150405")+".txt")
+	if err := os.Symlink(other, link); err != nil {
+		t.Skip(err)
+	}
+	r := &runner{cfg: Config{ReportDir: dir, Now: b.cfg.Now}}
+	file := r.report(&Crash{Cause: "x"}, b.app)
+	if raw, err := os.ReadFile(other); err != nil || string(raw) != "mine" || file == "" || file == link {
+		t.Errorf("the report is in %q, the other file holds %q, %v", file, raw, err)
+	}
+}
