@@ -51,3 +51,17 @@ func TestFind(t *testing.T) {
 		t.Errorf("from line 50 it went to match %d", x.At())
 	}
 }
+
+// Lines that are dropped at the beginning take their places with them, and new ones count once.
+func TestFindWhileLinesAreDropped(t *testing.T) {
+	x := New(func(s string) int { return len(s) })
+	x.SetSize(20, 4)
+	x.max = 4 * (len("a needle") + 64)
+	x.Find(each("needle"), "", "")
+	for i := range 20 {
+		x.Append(Line{Text: "a needle"})
+		if n := x.Found(); n != min(i+1, 4) || n != x.Len() {
+			t.Fatalf("after %d lines %d places in %d lines", i+1, n, x.Len())
+		}
+	}
+}

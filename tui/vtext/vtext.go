@@ -105,28 +105,10 @@ func (t *Text) Append(lines ...Line) {
 		t.bytes += len(l.Text) + 64
 	}
 	t.lines = append(t.lines, lines...)
-	t.trim()
 	if t.find != nil {
-		for n := max(t.first, t.last()-len(lines)+1); n <= t.last(); n++ {
+		for n := t.last() - len(lines) + 1; n <= t.last(); n++ {
 			t.searchLine(n)
 		}
-	}
-	t.changed()
-}
-
-// Extend lets the last line grow; a newline in the text begins lines of the same style.
-func (t *Text) Extend(text string) {
-	if len(t.lines) == 0 {
-		t.Append(Line{})
-	}
-	last := &t.lines[len(t.lines)-1]
-	head, rest, more := strings.Cut(text, "\n")
-	last.Text += head
-	t.bytes += len(head)
-	delete(t.wrapped, t.last())
-	for more {
-		head, rest, more = strings.Cut(rest, "\n")
-		t.Append(Line{Text: head, Style: last.Style, Hang: last.Hang})
 	}
 	t.trim()
 	t.changed()

@@ -74,18 +74,6 @@ func TestPlaceSurvivesWrapping(t *testing.T) {
 	wants(t, x, "the second line is a long one", "third")
 }
 
-func TestStreamExtendsTheLastLine(t *testing.T) {
-	x := box(12, 3)
-	x.Append(Line{Text: "", Style: "\x1b[2m"})
-	for _, s := range []string{"I insp", "ect the tra", "ce.\nThen I ", "decide."} {
-		x.Extend(s)
-	}
-	wants(t, x, "the trace.", "Then I", "decide.")
-	if got := x.String(); got != "I inspect the trace.\nThen I decide." {
-		t.Errorf("text is %q", got)
-	}
-}
-
 func TestOldLinesAreDropped(t *testing.T) {
 	x := box(10, 2, numbered(4)...)
 	x.max = 400
@@ -121,7 +109,6 @@ func TestMutatorsBumpTheVersion(t *testing.T) {
 		"SetSize": func(x *Text) { x.SetSize(9, 3) },
 		"Set":     func(x *Text) { x.Set([]Line{{Text: "other"}}) },
 		"Append":  func(x *Text) { x.Append(Line{Text: "more"}) },
-		"Extend":  func(x *Text) { x.Extend("more") },
 		"Scroll":  func(x *Text) { x.Scroll(-1) },
 		"Page":    func(x *Text) { x.Page(-1) },
 		"Home":    func(x *Text) { x.Home() },
@@ -165,7 +152,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		x.Extend("a few more words.\n")
+		x.Append(Line{Text: "a few more words."})
 		x.Rows()
 	}
 }
