@@ -415,7 +415,7 @@ func (a *App) followEvent(e event.Event) {
 		if e.NoticeID != "" { // a fork's is that of its parent, which is there
 			s.Notice = e.NoticeID
 		}
-	case e.Type == event.PatchStarted && running.Kind == Mending:
+	case e.Type == event.PatchStarted && (running.Kind == Mending || running.Kind == Patching):
 		s.Run = e.RunID
 	case e.Type == event.RuleAdd, e.Type == event.ValidationCandidate:
 		s.Rule = e.RuleID
@@ -478,6 +478,8 @@ func (a Activity) name() string {
 	switch {
 	case a.Session != "":
 		return string(a.Kind) + " of " + a.Session
+	case a.Arg != "":
+		return string(a.Kind) + " of " + a.Arg
 	case a.Rule != "":
 		return string(a.Kind) + " of " + a.Rule
 	case a.Run != "":
@@ -491,7 +493,7 @@ func (a Activity) name() string {
 // say shows a line over the footer for some seconds.
 func (a *App) say(role style.Role, text string) tea.Cmd {
 	a.toast.id++
-	a.toast.text, a.toast.role = text, role
+	a.toast.text, a.toast.role = a.ctx.Text(text), role
 	a.touch()
 	id := a.toast.id
 	return tea.Tick(5*time.Second, func(time.Time) tea.Msg { return toastEndMsg{id} })

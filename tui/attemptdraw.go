@@ -19,7 +19,7 @@ func (p *attemptsPane) listRows() int { return max(1, min(p.list.Len(), max(3, p
 
 func (p *attemptsPane) draw(*style.Style) []string {
 	if p.list.Len() == 0 {
-		return p.hint("No coding agent has run yet.", "vise patch run -- AGENT ARG... runs one on a copy of the project and proves its patch; here its attempts are compared and repaired.")
+		return p.hint("No coding agent has run yet.", "{run.patch} runs one on a copy of the project and proves its patch; here its attempts are compared and repaired.")
 	}
 	visible, first := p.list.Visible()
 	rows := make([]string, 0, p.h)
@@ -138,7 +138,7 @@ func (p *attemptsPane) loopRows() []string {
 			}
 			text += ": " + patch.Says(*l)
 		case p.ctx.Running.Kind != Mending:
-			role, text = style.Warn, "cut off before "+string(l.State)+"; r goes on"
+			role, text = style.Warn, "cut off before "+string(l.State)+p.ctx.Text("; {patch.repair} goes on")
 		}
 		rows = append(rows, p.field("loop", role, text)...)
 		budget := fmt.Sprintf("%s of %s used, %s", l.Spent.Round(100*time.Millisecond), l.MaxRuntime, counts(l))
@@ -278,7 +278,7 @@ func (p *attemptsPane) patchRows() []string {
 				continue
 			}
 			if lines++; lines > diffMost {
-				return append(rows, p.line().Space(3).Put(style.Faint, p.st().Glyphs.Ellipsis+" more: y copies all of it").String())
+				return append(rows, p.line().Space(3).Put(style.Faint, p.st().Glyphs.Ellipsis+p.ctx.Text(" more: {copy.item} copies all of it")).String())
 			}
 			role := style.Dim
 			switch line[0] {

@@ -135,7 +135,7 @@ func mending(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 			break
 		}
 		x := AttentionItem{Kind: "patch", RunID: row.run.ID, At: row.run.Created, Text: "patch " + runTag(row.run.ID) + ": " + why,
-			Do: "enter goes to it in 0 Attempts; a applies it once you have looked"}
+			Do: "{move.into} goes to it in 0 Attempts; {patch.apply} applies it once you have looked"}
 		if row.loop != nil && row.loop.Status == run.NeedsAgent {
 			x.Do = "give the packet to an agent: vise repair " + row.run.ID + " -- AGENT ARG..."
 		}

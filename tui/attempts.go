@@ -226,7 +226,7 @@ func (p *attemptsPane) apply(ctx *Context) tea.Cmd {
 		}
 	}
 	p.sure = ""
-	return p.change(ctx, "applied to the project; u takes it back", func(id string) error {
+	return p.change(ctx, "applied to the project; {patch.undo} takes it back", func(id string) error {
 		if now, err := ctx.Patch.Run(id); err == nil && reviewed && seen(now) != seen(r) {
 			return fmt.Errorf("apply %s: a new proof gave other reasons to look at it; a shows them", id)
 		}
@@ -266,7 +266,7 @@ func (p *attemptsPane) Disabled(ctx *Context, id action.ID) string {
 		case ctx.Patch == nil:
 			return "there is no project"
 		case p.list.Len() == 0:
-			return "there is no run; vise patch run -- AGENT ARG... makes one"
+			return "there is no run; {run.patch} runs one"
 		case p.busy != "" && id != action.PatchRepair:
 			return p.busy
 		}

@@ -14,7 +14,7 @@ import (
 // more of them the person is asked again. While one patch is written no other
 // press does anything.
 func TestSecondPressIsForTheReasonsShown(t *testing.T) {
-	p, ctx := newAttempts(), &Context{Patch: &patch.Bench{}}
+	p, ctx := newAttempts(), &Context{Patch: &patch.Bench{}, Keys: action.Default()}
 	r := run.Run{ID: "20270114T091500Z-5c0ffee5c0de", Proof: &run.Proof{Verdict: run.Proven}, Causes: []risk.Cause{{Code: "command_action", Action: "review", Detail: "sh"}}}
 	p.list.Set([]attemptRow{{run: r}}, false, false)
 	asks := func() bool {

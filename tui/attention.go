@@ -111,9 +111,14 @@ func (p *attentionPane) merge() {
 		h := p.ctx.Held
 		p.items = append(p.items, AttentionItem{Kind: "held", SessionID: h.SessionID, EpisodeID: h.EpisodeID,
 			Text: "repair " + tag(h.EpisodeID) + " is held " + strings.ReplaceAll(string(h.Point), "_", " ") + ", model turn " + itoa(h.Turn),
-			Do:   "s steps, c lets it go on, x cancels it"})
+			Do:   "{run.step} steps, {run.continue} lets it go on, {run.cancel} cancels it"})
 	}
 	p.items = append(p.items, p.stored...)
+	for i := range p.items {
+		if p.ctx != nil {
+			p.items[i].Do = p.ctx.Text(p.items[i].Do)
+		}
+	}
 	p.cursor = max(0, min(p.cursor, len(p.items)-1))
 	badge := ""
 	if n := len(p.items); n > 0 {
@@ -132,11 +137,11 @@ func incidentAdvice(x Incident) string {
 	case errors.As(x.Err, &full):
 		return "the store is read-only until there is room: free some disk space, then try again"
 	case strings.Contains(x.What, string(Replaying)):
-		return "check agent.command with vise doctor; r tries again"
+		return "check agent.command with vise doctor; {run.replay} tries again"
 	case strings.Contains(x.What, string(Validating)):
-		return "v goes on where it stopped"
+		return "{run.validate} goes on where it stopped"
 	case strings.Contains(x.What, string(Repairing)):
-		return "s starts the repair again"
+		return "{run.step} starts the repair again"
 	}
 	return "vise doctor checks the project"
 }

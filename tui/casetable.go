@@ -288,9 +288,9 @@ func (p *validationPane) foot() []string {
 			what = noAgent
 		}
 		say("evidence", style.Text, what)
-		progress := fmt.Sprintf("not yet: %d of %d cases replayed; x stops", done, len(p.live.planned))
+		progress := fmt.Sprintf(p.ctx.Text("not yet: %d of %d cases replayed; {run.cancel} stops"), done, len(p.live.planned))
 		if p.live.pairs > 0 {
-			progress = fmt.Sprintf("not yet: %d of at most %d pairs on failures count; x stops, the test goes on later", p.live.counted, p.live.cap)
+			progress = fmt.Sprintf(p.ctx.Text("not yet: %d of at most %d pairs on failures count; {run.cancel} stops, the test goes on later"), p.live.counted, p.live.cap)
 		}
 		say("verdict", style.Warn, progress)
 		return rows
@@ -311,7 +311,7 @@ func (p *validationPane) foot() []string {
 		}
 		say("verdict", outcomeRole(v.Outcome), mark+" "+verdictWords(v))
 		if p.h >= 16 {
-			say("next", style.Text, v.Card().Next)
+			say("next", style.Text, p.next(v))
 		}
 	}
 	return append(rows, p.stopped()...)

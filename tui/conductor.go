@@ -12,6 +12,7 @@ import (
 
 	"vise/engine"
 	"vise/engine/patch"
+	"vise/tui/action"
 )
 
 // Conductor owns what the workbench runs in the background: at most one run at a
@@ -22,6 +23,7 @@ type Conductor struct {
 	replay  func(ctx context.Context, session string) error
 	hold    *Hold
 	patch   *patch.Bench
+	errands map[action.ID]Errand
 	// patchHold holds the patch loops that are started here.
 	patchHold *PatchHold
 	now       func() time.Time
@@ -61,19 +63,25 @@ func (a Activity) Busy() string {
 	case a.Stopping:
 		return "the last run is still ending"
 	case a.Kind == Replaying:
-		return "a replay is running; x cancels it"
+		return "a replay is running; {run.cancel} cancels it"
 	case a.Kind == Repairing:
-		return "a repair is running; x cancels it"
+		return "a repair is running; {run.cancel} cancels it"
 	case a.Kind == Mending:
-		return "a patch loop is running; x cancels it"
+		return "a patch loop is running; {run.cancel} cancels it"
+	case a.Kind == Importing:
+		return "an import is running; {run.cancel} cancels it"
+	case a.Kind == Scoring:
+		return "a recording is being scored; {run.cancel} cancels it"
+	case a.Kind == Patching:
+		return "a coding agent is running; {run.cancel} cancels it"
 	}
-	return "a validation is running; x cancels it"
+	return "a validation is running; {run.cancel} cancels it"
 }
 
 // Replay runs a session through the agent.
 func (c *Conductor) Replay(session string) error {
 	if c.replay == nil {
-		return errors.New("no agent is configured: set agent.command in vise.toml")
+		return errors.New("no agent is configured: set agent.command in vise.toml; {run.score} scores the session as it was recorded")
 	}
 	return c.start(Activity{Kind: Replaying, Session: session}, func(ctx context.Context) error {
 		return c.replay(ctx, session)
@@ -180,7 +188,7 @@ func (c *Conductor) guarded(ctx context.Context, run func(context.Context) error
 // It says what it did; "" when there was nothing.
 func (c *Conductor) Cancel() string {
 	if c.patchHold.Cancel() {
-		return "the patch loop is cancelled; r starts it again"
+		return "the patch loop is cancelled; {patch.repair} starts it again"
 	}
 	if c.hold.Waiting() != nil && c.hold.Cancel() {
 		return "repair cancelled; nothing was acknowledged"

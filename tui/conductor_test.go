@@ -29,7 +29,7 @@ func TestConductor(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, second := range []error{c.Replay("s-2"), c.Validate("")} {
-				if second == nil || !strings.Contains(second.Error(), "x cancels") {
+				if second == nil || !strings.Contains(second.Error(), "{run.cancel} cancels") {
 					t.Errorf("a second run: %v, want the reason and the way out", second)
 				}
 			}

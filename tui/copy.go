@@ -49,7 +49,7 @@ func (a *App) clip(text string) tea.Cmd {
 	case text == "":
 		return a.say(style.Dim, "nothing to copy here")
 	case len(text) > maxClip:
-		return a.say(style.Warn, "too much for the clipboard: "+thousands(len(text))+" bytes, at most "+thousands(maxClip)+"; Y copies the command that prints it")
+		return a.say(style.Warn, "too much for the clipboard: "+thousands(len(text))+" bytes, at most "+thousands(maxClip)+"; {copy.command} copies the command that prints it")
 	}
 	if a.cfg.linear() {
 		return a.say(style.Text, text)

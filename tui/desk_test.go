@@ -23,6 +23,7 @@ import (
 	"vise/engine/trace"
 	"vise/store"
 	"vise/themes"
+	"vise/tui/action"
 	"vise/tui/style"
 )
 
@@ -89,7 +90,7 @@ func newDesk(t testing.TB, holds bool) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.ctx = &Context{Ctx: t.Context(), Store: d.store, Harness: d.harness, Scope: &Scope{Turn: NoTurn},
+	d.ctx = &Context{Ctx: t.Context(), Keys: action.Default(), Store: d.store, Harness: d.harness, Scope: &Scope{Turn: NoTurn},
 		Style: style.New(list[0], style.Options{}), Now: func() time.Time { return noon }}
 	d.last = *d.ctx.Scope
 	for _, p := range newPanes() {

@@ -8,7 +8,9 @@ import (
 )
 
 // disabled says why an action is not possible now; "" when it is.
-func (a *App) disabled(id action.ID) string {
+func (a *App) disabled(id action.ID) string { return a.ctx.Text(a.reason(id)) }
+
+func (a *App) reason(id action.ID) string {
 	if !a.ready() {
 		switch id {
 		case action.Quit, action.Suspend, action.Help, action.Themes, action.Redraw, action.Palette:
@@ -17,11 +19,21 @@ func (a *App) disabled(id action.ID) string {
 		return "there is no project here; vise init writes one, vise demo needs none"
 	}
 	run := a.conductor.Running()
-	if starts := id == action.Replay || id == action.Validate || id == action.ValidateOne; starts && a.ctx.Held != nil {
-		return "a repair is held: s steps, c continues, x cancels it"
+	if starts := id == action.Replay || id == action.Import || id == action.Score || id == action.Agent || id == action.Validate || id == action.ValidateOne; starts && a.ctx.Held != nil {
+		return "a repair is held: {run.step} steps, {run.continue} continues, {run.cancel} cancels it"
 	}
 	switch id {
 	case action.Replay:
+		if a.ctx.Scope.Session == "" {
+			return "no session is selected"
+		}
+		if why := a.unseen(); why != "" {
+			return why
+		}
+		return run.Busy()
+	case action.Import, action.Agent:
+		return run.Busy()
+	case action.Score:
 		if a.ctx.Scope.Session == "" {
 			return "no session is selected"
 		}
@@ -37,7 +49,7 @@ func (a *App) disabled(id action.ID) string {
 		return run.Busy()
 	case action.ValidateOne:
 		if a.ctx.Scope.Rule == "" {
-			return "no rule is selected; 6 shows the rules"
+			return "no rule is selected; {focus.6} shows the rules"
 		}
 		if why := a.decidedRule(a.ctx.Scope.Rule); why != "" {
 			return why
@@ -65,7 +77,7 @@ func (a *App) disabled(id action.ID) string {
 		}
 	case action.Filter, action.KeepFilter:
 		if _, ok := a.panes[a.focus].(Filterer); !ok {
-			return "this pane has no filter; / searches in it"
+			return "this pane has no filter; {find.search} searches in it"
 		}
 	case action.Turn:
 		if a.ctx.Scope.Session == "" {
@@ -73,7 +85,7 @@ func (a *App) disabled(id action.ID) string {
 		}
 	case action.Wider, action.Narrower, action.Taller, action.Lower, action.Level, action.Half:
 		if a.zoom {
-			return "a pane is zoomed; z ends that"
+			return "a pane is zoomed; {view.zoom} ends that"
 		}
 		return a.zoomless()
 	case action.Back, action.Forward:
@@ -84,7 +96,7 @@ func (a *App) disabled(id action.ID) string {
 		return a.zoomless()
 	case action.Suspend:
 		if !stoppable() {
-			return "there is no shell to go back to; q quits"
+			return "there is no shell to go back to; {quit} quits"
 		}
 	case action.Undo, action.Redo:
 		return a.undoable(id == action.Redo)
@@ -109,7 +121,7 @@ func (a *App) decidedRule(id string) string {
 	case "", rule.Candidate:
 		return ""
 	case rule.Retired:
-		return "rule " + tag(id) + " is retired: U in 6 Rules makes it a candidate again"
+		return "rule " + tag(id) + " is retired: {rule.restore} in 6 Rules makes it a candidate again"
 	default:
 		return "rule " + tag(id) + " is " + string(s) + ": only candidates are validated"
 	}

@@ -30,13 +30,13 @@ func (p *repairPane) Disabled(ctx *Context, id action.ID) string {
 	case !p.data.found:
 		return "there is no repair here yet"
 	case p.here:
-		return "it is running: x cancels it"
+		return "it is running: {run.cancel} cancels it"
 	case id == action.Fork && len(p.data.steps) == 0:
 		return "none of its turns is stored, so nothing can go on from one"
 	case id == action.Fork:
 		return ctx.Running.Busy()
 	case e.Fork == nil:
-		return "this is no fork: w makes one"
+		return "this is no fork: {episode.fork} makes one"
 	case id == action.Accept && e.Fork.Candidate == nil:
 		return "this fork wrote no rule"
 	case e.Fork.AcceptedAt != "":
@@ -128,7 +128,7 @@ func (a *App) accept() tea.Cmd {
 		if err != nil {
 			return acted{err: err}
 		}
-		return acted{said: "accepted: rule " + tag(r.ID) + " is " + string(r.Status) + "; v lets evidence decide, u takes it back",
+		return acted{said: "accepted: rule " + tag(r.ID) + " is " + string(r.Status) + "; {run.validate} lets evidence decide, {edit.undo} takes it back",
 			act: act{Kind: actAccept, Target: r.ID, Before: said(string(rule.Retired)), After: said(string(r.Status))}}
 	}
 }

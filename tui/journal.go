@@ -227,9 +227,9 @@ func (p *journalPane) Rows() []string { return p.cached(p.draw) }
 func (p *journalPane) draw(*style.Style) []string {
 	if p.list.Len() == 0 {
 		if p.topic > 0 {
-			return p.hint("No events of this kind.", "f goes to the next filter.")
+			return p.hint("No events of this kind.", "{find.filter} goes to the next filter.")
 		}
-		return p.hint("The journal is empty.", "Everything that changes is told here: import a recording, or r replays a session.")
+		return p.hint("The journal is empty.", "Everything that changes is told here: import a recording, or {run.replay} replays a session.")
 	}
 	visible, first := p.list.Visible()
 	rows := make([]string, 0, len(visible))

@@ -173,7 +173,7 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 	case action.Mouse:
 		a.cfg.NoMouse = !a.cfg.NoMouse
 		if a.cfg.NoMouse {
-			return a.say(style.Info, "the mouse belongs to the terminal now: it selects as in a shell; M takes it back")
+			return a.say(style.Info, "the mouse belongs to the terminal now: it selects as in a shell; {view.mouse} takes it back")
 		}
 		return a.say(style.Info, "the mouse belongs to vise again")
 	case action.Escape:
@@ -200,6 +200,8 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.copy(id)
 	case action.PatchRepair:
 		return a.mend()
+	case action.Import, action.Score, action.Agent:
+		return a.errand(id, arg)
 	case action.Replay, action.Validate, action.ValidateOne, action.Step, action.Continue, action.Cancel:
 		return a.run(id)
 	}
@@ -378,7 +380,7 @@ func (a *App) startRepair() tea.Cmd {
 		a.ctx.Scope.Episode, a.ctx.Scope.Attempt, a.ctx.Scope.Step = id, 0, 0
 	}
 	if id == "" {
-		return a.say(style.Dim, "no repair is held; r replays the session, a notice then starts one")
+		return a.say(style.Dim, "no repair is held; {run.replay} replays the session, a notice then starts one")
 	}
 	conductor, s := a.conductor, a.ctx.Store
 	return func() tea.Msg {
@@ -392,9 +394,9 @@ func (a *App) startRepair() tea.Cmd {
 		case err != nil:
 			return sayMsg{err.Error(), style.Bad}
 		case ok && e.Fork != nil:
-			return sayMsg{"a fork is run once; w in 5 Repair forks it again", style.Dim}
+			return sayMsg{"a fork is run once; {episode.fork} in 5 Repair forks it again", style.Dim}
 		case !ok || e.Status.Success():
-			return sayMsg{"episode " + id + " has ended: nothing is held; [ and ] go through its steps", style.Dim}
+			return sayMsg{"episode " + id + " has ended: nothing is held; {time.back} and {time.forward} go through its steps", style.Dim}
 		}
 		if err := conductor.Repair(id); err != nil {
 			return sayMsg{err.Error(), style.Bad}

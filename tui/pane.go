@@ -122,10 +122,15 @@ func (c *Context) Key(id action.ID) string {
 		return ":" + string(id)
 	}
 	act, _ := c.Keys.Action(id)
-	if len(act.Keys) == 0 {
-		return ":" + act.Title
+	return act.Press()
+}
+
+// Text puts the person's keys into a text that names actions as {run.replay}.
+func (c *Context) Text(s string) string {
+	if c.Keys == nil {
+		return s
 	}
-	return act.Keys[0]
+	return c.Keys.Text(s)
 }
 
 // Repairs reports whether this process is repairing the episode. The store's word
@@ -136,6 +141,8 @@ func (c *Context) Repairs(e episode.Episode) bool {
 		return false
 	case c.Held != nil && c.Held.EpisodeID == e.ID:
 		return true
+	case c.Running.Kind == Importing || c.Running.Kind == Patching:
+		return false
 	case c.Running.Kind == Repairing:
 		return c.Running.Episode == e.ID || c.Running.Fork && e.Fork != nil && e.Fork.Of == c.Running.Episode
 	}
@@ -220,6 +227,7 @@ type Activity struct {
 	Episode string // the episode that is repaired
 	Fork    bool   // not the episode itself but a fork of it is run
 	Run     string // the run of a coding agent whose loop goes on
+	Arg     string // the path that is imported, the command line of a coding agent
 	Since   time.Time
 	// Stopping: it was cancelled and is ending.
 	Stopping bool
@@ -235,4 +243,7 @@ const (
 	Repairing  ActivityKind = "repair"
 	Validating ActivityKind = "validation"
 	Mending    ActivityKind = "patch loop"
+	Importing  ActivityKind = "import"
+	Scoring    ActivityKind = "scoring"
+	Patching   ActivityKind = "coding agent"
 )

@@ -137,6 +137,12 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 		return s + "  " + elapsed(now.Sub(a.Since))
 	case a.Kind == Repairing:
 		return "repairing  " + a.Episode
+	case a.Kind == Importing:
+		return "importing " + a.Arg + "  " + elapsed(now.Sub(a.Since))
+	case a.Kind == Scoring:
+		return "scoring " + a.Session + "  " + elapsed(now.Sub(a.Since))
+	case a.Kind == Patching:
+		return "coding agent  " + a.Arg + "  " + elapsed(now.Sub(a.Since))
 	case a.Kind == Mending:
 		return fmt.Sprintf("patch loop  %s  %s  attempt %d", runTag(a.Run), p.state, p.step)
 	}

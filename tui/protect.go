@@ -25,7 +25,7 @@ func protect(ctx *Context, session string, turn int) tea.Cmd {
 		case c.Again:
 			return acted{said: "renewed " + c.ID + ": it was protected before"}
 		}
-		return acted{said: "protected as " + c.ID + ": a rule that makes it worse will be retired; u takes it back",
+		return acted{said: "protected as " + c.ID + ": a rule that makes it worse will be retired; {edit.undo} takes it back",
 			act: act{Kind: actProtect, Target: session, Before: actValue{Turn: c.TurnIndex}, After: actValue{Text: c.ID, Turn: c.TurnIndex}}}
 	}
 }

@@ -21,7 +21,7 @@ func (p *repairPane) head() string {
 			word += " at breakpoint " + p.held.Break
 		}
 	case e.Status == episode.Running && !p.here:
-		mark, word, role = g.Fail, "interrupted, s starts it again", style.Warn
+		mark, word, role = g.Fail, p.ctx.Text("interrupted, {run.step} starts it again"), style.Warn
 	case e.Status == episode.Running:
 		mark, word, role = g.Busy, "running", style.Info
 	case e.Status == episode.Open:

@@ -37,7 +37,7 @@ func (a *App) editRule(text string) tea.Cmd {
 		if err != nil {
 			return moved{err: err, what: "your wording of " + tag(r.ID)}
 		}
-		return moved{what: "your wording is " + string(x.Status) + " " + tag(x.ID) + "; V validates it", rule: x.ID,
+		return moved{what: "your wording is " + string(x.Status) + " " + tag(x.ID) + "; {run.validate_rule} validates it", rule: x.ID,
 			undo: act{Kind: actEdit, Target: x.ID, Before: said(string(rule.Retired)), After: said(string(x.Status))}}
 	}
 }
@@ -69,7 +69,7 @@ func (e *ruleEdit) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 		}
 		a.close()
 		if strings.TrimSpace(e.input.Value()) == "" {
-			return a.say(style.Dim, "nothing was written; X retires a rule")
+			return a.say(style.Dim, "nothing was written; {rule.retire} retires a rule")
 		}
 		return a.editRule(e.input.Value())
 	}

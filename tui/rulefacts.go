@@ -61,7 +61,7 @@ func (p *rulesPane) facts() []string {
 		fact("verdict", outcomeRole(v.Outcome), clock(v.At)+"  "+verdictWords(v))
 	}
 	if len(p.shown.verdicts) == 0 && r.Status == rule.Candidate {
-		fact("verdict", style.Dim, "none yet: V validates this rule")
+		fact("verdict", style.Dim, p.ctx.Text("none yet: {run.validate_rule} validates this rule"))
 	}
 	if hb := p.shown.holdback; hb != nil {
 		fact("holdback", style.Text, engine.HoldbackWords(*hb))

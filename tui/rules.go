@@ -248,7 +248,7 @@ func (p *rulesPane) Rows() []string { return p.cached(p.draw) }
 
 func (p *rulesPane) draw(*style.Style) []string {
 	if p.list.Len() == 0 {
-		return p.hint("No rules yet.", "The repair agent writes one when a notice shows a failure that a rule can prevent: r replays a session.")
+		return p.hint("No rules yet.", "The repair agent writes one when a notice shows a failure that a rule can prevent: {run.replay} replays a session.")
 	}
 	visible, first := p.list.Visible()
 	rows := make([]string, 0, p.h)
@@ -334,7 +334,7 @@ func (p *rulesPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		}
 		h, end := ctx.Harness, ctx.Ctx
 		return func() tea.Msg {
-			return moved{what: "queued a new test of " + tag(r.ID) + "; v makes it", err: h.QueueRetest(end, r.ID)}
+			return moved{what: "queued a new test of " + tag(r.ID) + "; {run.validate} makes it", err: h.QueueRetest(end, r.ID)}
 		}, true
 	default:
 		return nil, false
@@ -365,10 +365,10 @@ func (p *rulesPane) move(ctx *Context, id action.ID) tea.Cmd {
 	h, end := ctx.Harness, ctx.Ctx
 	return func() tea.Msg {
 		if id == action.Retire {
-			return moved{"retired " + tag(r.ID) + "; u takes it back, U restores it as a candidate", h.RetireRule(end, r.ID, retiredHere),
+			return moved{"retired " + tag(r.ID) + "; {edit.undo} takes it back, {rule.restore} restores it as a candidate", h.RetireRule(end, r.ID, retiredHere),
 				act{Kind: actRule, Target: r.ID, Before: said(string(r.Status)), After: said(string(rule.Retired))}, ""}
 		}
-		return moved{"restored " + tag(r.ID) + " as a candidate; V validates it", h.RestoreRule(end, r.ID),
+		return moved{"restored " + tag(r.ID) + " as a candidate; {run.validate_rule} validates it", h.RestoreRule(end, r.ID),
 			act{Kind: actRule, Target: r.ID, Before: said(string(rule.Retired)), After: said(string(rule.Candidate))}, ""}
 	}
 }

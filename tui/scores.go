@@ -305,7 +305,7 @@ func (p *scoresPane) draw(*style.Style) []string {
 	case p.session == "":
 		return p.hint("No session is selected.", "Choose one in Sessions.")
 	case len(p.metrics) == 0:
-		return p.hint("No scores yet.", "Turns are scored when a session is replayed: r replays it through the agent; headless: vise replay SESSION")
+		return p.hint("No scores yet.", "Turns are scored when a session is replayed: {run.replay} replays it through the agent, {run.score} scores it as it was recorded.")
 	}
 	c := p.columns()
 	r, at := p.current()

@@ -80,16 +80,16 @@ func (a *App) sessionAct(id action.ID, arg string) tea.Cmd {
 		}
 		return func() tea.Msg {
 			was, err := h.RenameSession(end, r.ID, name)
-			m := acted{err: err, said: tag(r.ID) + " is called " + name + "; u takes the name back", act: act{Kind: actRename, Target: r.ID, Before: said(was), After: said(name)}}
+			m := acted{err: err, said: tag(r.ID) + " is called " + name + "; {edit.undo} takes the name back", act: act{Kind: actRename, Target: r.ID, Before: said(was), After: said(name)}}
 			if name == "" {
-				m.said = tag(r.ID) + " has no name of yours any more; u gives it back"
+				m.said = tag(r.ID) + " has no name of yours any more; {edit.undo} gives it back"
 			}
 			return m
 		}
 	case action.Pin:
 		return func() tea.Msg {
 			_, err := h.PinSession(end, r.ID, !r.Pinned)
-			said := called + " stays at the top; * lets it go"
+			said := called + " stays at the top; {session.pin} lets it go"
 			if r.Pinned {
 				said = called + " takes its place in time again"
 			}
@@ -97,10 +97,10 @@ func (a *App) sessionAct(id action.ID, arg string) tea.Cmd {
 		}
 	}
 	if p.running(r) {
-		return a.say(style.Warn, "the agent is at work on it; x cancels it first")
+		return a.say(style.Warn, "the agent is at work on it; {run.cancel} cancels it first")
 	}
 	return func() tea.Msg {
-		return acted{err: h.RemoveSession(end, r.ID), said: called + " is removed; u brings it back, until vise store gc takes it for good",
+		return acted{err: h.RemoveSession(end, r.ID), said: called + " is removed; {edit.undo} brings it back, until vise store gc takes it for good",
 			act: act{Kind: actRemove, Target: r.ID, Before: on(false), After: on(true)}}
 	}
 }

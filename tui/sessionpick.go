@@ -74,7 +74,7 @@ func (a *App) picked(m pickMsg) tea.Cmd {
 	case len(a.overlays) > 0 || a.search != nil && a.search.typing || a.filtering != nil:
 		return nil // something else was begun meanwhile: its keys are its own
 	case len(m.list) == 0:
-		return a.say(style.Dim, "no sessions yet; vise import PATH... brings recordings in")
+		return a.say(style.Dim, "no sessions yet; {run.import} brings recordings in")
 	}
 	p := &sessionPick{input: newInput(m.query), list: m.list, whole: m.whole}
 	for _, r := range m.list {

@@ -12,10 +12,10 @@ func (p *sessionsPane) Rows() []string {
 			return p.hint("cannot read sessions: " + p.err.Error())
 		}
 		if p.list.Len() == 0 && !p.sieve.expr.Empty() {
-			return p.hint("nothing passes the filter "+p.Filtered(), "f changes it, esc ends it")
+			return p.hint("nothing passes the filter "+p.Filtered(), "{find.filter} changes it, {move.escape} ends it")
 		}
 		if p.list.Len() == 0 {
-			return p.hint("no sessions yet", "vise import PATH... brings recordings in")
+			return p.hint("no sessions yet", "{run.import} brings recordings in")
 		}
 		items, first := p.list.Visible()
 		rows := make([]string, 0, len(items))

@@ -98,7 +98,7 @@ func (s *sheet) hint(lines ...string) []string {
 		if i > 0 {
 			role = style.Faint
 		}
-		out = append(out, s.wrapped(role, l, 1, 0, 0)...)
+		out = append(out, s.wrapped(role, s.ctx.Text(l), 1, 0, 0)...)
 	}
 	return out
 }

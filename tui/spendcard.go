@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/tui/action"
 	"vise/tui/style"
 	"vise/tui/vtext"
 )
@@ -56,7 +57,7 @@ type spendCard struct{ m aheadMsg }
 func (c *spendCard) Key(a *App, k tea.KeyPressMsg) tea.Cmd {
 	a.close()
 	switch k.String() {
-	case "enter", "r":
+	case "enter", a.ctx.Key(action.Replay):
 		return a.startReplay(c.m.session)
 	}
 	return a.say(style.Dim, "nothing was started")

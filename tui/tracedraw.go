@@ -87,7 +87,7 @@ func (p *tracePane) draw(st *style.Style) []string {
 	case p.session == "" || p.turn == NoTurn:
 		return p.hint("No turn is selected.", "Choose one in 2 Turns.")
 	case p.list.Len() == 0 && p.of > 0:
-		return p.hint("nothing passes the filter "+p.Filtered(), "f changes it, esc ends it")
+		return p.hint("nothing passes the filter "+p.Filtered(), "{find.filter} changes it, {move.escape} ends it")
 	case p.list.Len() == 0:
 		return p.hint("No steps yet.", "They appear as the agent works.")
 	}
@@ -130,7 +130,7 @@ func (p *tracePane) draw(st *style.Style) []string {
 
 func (p *tracePane) detailTitle() string {
 	if p.inside {
-		return "span, scrolling: o leaves it"
+		return p.ctx.Text("span, scrolling: {move.out} leaves it")
 	}
 	return "span"
 }

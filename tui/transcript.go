@@ -127,7 +127,7 @@ func (p *repairPane) Rows() []string { return p.cached(p.draw) }
 func (p *repairPane) draw(*style.Style) []string {
 	if !p.data.found {
 		return p.hint("No repair of this session.",
-			"A notice starts one: r replays the session through the agent and settles every turn.", "[ goes to the latest repair of any session.")
+			"A notice starts one: {run.replay} replays the session through the agent and settles every turn.", "{time.back} goes to the latest repair of any session.")
 	}
 	return append([]string{p.head()}, p.body.Rows()...)
 }
@@ -345,9 +345,9 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	}
 	row := p.line().Put(role, "   = "+words)
 	if len(r.CandidateRuleIDs) > 0 {
-		next := "  v lets evidence decide"
+		next := p.ctx.Text("  {run.validate} lets evidence decide")
 		if e.Fork != nil && e.Fork.AcceptedAt == "" {
-			next = "  a accepts it"
+			next = p.ctx.Text("  {episode.accept} accepts it")
 		}
 		row.Put(style.Text, "  rule "+tag(r.CandidateRuleIDs[0])+" in "+r.SelectedScope).Put(style.Dim, next)
 	}
@@ -359,12 +359,12 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	}
 	switch {
 	case e.Fork != nil:
-		rows = append(rows, p.wrapped(style.Dim, "a what-if: nothing is acknowledged; d puts it beside "+tag(e.Fork.Of), 5, 0, 2)...)
+		rows = append(rows, p.wrapped(style.Dim, p.ctx.Text("a what-if: nothing is acknowledged; {time.diff} puts it beside ")+tag(e.Fork.Of), 5, 0, 2)...)
 	case r.Status.Success() || e.Status == episode.Dead:
 	case e.NotBefore.IsZero():
-		rows = append(rows, p.wrapped(style.Dim, "s starts it again", 5, 0, 1)...)
+		rows = append(rows, p.wrapped(style.Dim, p.ctx.Text("{run.step} starts it again"), 5, 0, 1)...)
 	default:
-		rows = append(rows, p.wrapped(style.Dim, "the next turn of the session that ends after "+clock(e.NotBefore)+" tries it again by itself; s starts it at once", 5, 0, 2)...)
+		rows = append(rows, p.wrapped(style.Dim, "the next turn of the session that ends after "+clock(e.NotBefore)+p.ctx.Text(" tries it again by itself; {run.step} starts it at once"), 5, 0, 2)...)
 	}
 	return rows
 }

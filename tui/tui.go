@@ -37,6 +37,9 @@ type Config struct {
 	Stepper *Hold
 	// Replay runs a recorded session through the agent; nil: no agent is configured.
 	Replay func(ctx context.Context, session string) error
+	// Errands are the actions that are work of the program around the workbench; those that
+	// are not there are refused.
+	Errands map[action.ID]Errand
 	// Ahead says what the replay of a session asks of models, before it is started; nil:
 	// nothing that could cost anything.
 	Ahead func(ctx context.Context, session string) (Ahead, error)
@@ -149,7 +152,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.linear() {
 		r.lines = &linear{out: cfg.Out, msgs: make(chan tea.Msg), ctx: pctx, crash: r.crash}
 	}
-	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, patch: cfg.Patch, patchHold: cfg.PatchStepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
+	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, patch: cfg.Patch, errands: cfg.Errands, patchHold: cfg.PatchStepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
 	if cfg.Store != nil {
 		if cfg.place, cfg.placed, err = ReadPlace(cfg.Store); err != nil {
 			themeErr = errors.Join(themeErr, err) // told, and begun afresh

@@ -120,6 +120,9 @@ func TestRowsAreTheirJSON(t *testing.T) {
 			list := p.JSON().([]AttentionItem)
 			b.view(func(tx *store.Tx) error { // what vise attention prints
 				stored, err := Waiting(tx, b.app.ctx.Repairs)
+				for i := range stored {
+					stored[i].Do = b.app.ctx.Text(stored[i].Do)
+				}
 				if d := cmp.Diff(stored, list); d != "" {
 					t.Errorf("the items are not the store's (-store +pane):\n%s", d)
 				}

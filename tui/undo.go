@@ -146,7 +146,7 @@ func (a *App) settled(m undone) tea.Cmd {
 		return a.say(style.Info, "again: "+x.words(a.ctx, x.After))
 	}
 	a.acts.next--
-	return a.say(style.Info, "undone: "+x.words(a.ctx, x.Before)+"; ctrl+r does it again")
+	return a.say(style.Info, "undone: "+x.words(a.ctx, x.Before)+"; {edit.redo} does it again")
 }
 
 // undoable says why nothing can be undone, or redone; "" when something can.
@@ -157,7 +157,7 @@ func (a *App) undoable(redo bool) string {
 	case redo && a.acts.next == len(a.acts.list):
 		return "nothing to do again"
 	case !redo && a.acts.next == 0:
-		return "nothing to undo: u takes back names, pins, removals, moves of rules, protections, filters, sizes, themes"
+		return "nothing to undo: {edit.undo} takes back names, pins, removals, moves of rules, protections, filters, sizes, themes"
 	}
 	return ""
 }

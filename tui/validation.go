@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -298,6 +299,26 @@ func (p *validationPane) JSON() any {
 	return p.data.verdict
 }
 
+// next is what a person can do about the verdict now, in the keys that do it here: beside
+// the workbench no other process can write.
+func (p *validationPane) next(v evidence.Verdict) string {
+	next := v.Card().Next
+	if p.data.found {
+		next = v.NextFor(p.data.rule.Status)
+	}
+	id := v.RuleID
+	return strings.NewReplacer(
+		"vise replay --recorded SESSION", p.ctx.Text("{run.score} in 1 Sessions"),
+		"vise rules retire "+id, p.ctx.Text("{rule.retire} in 6 Rules"),
+		"vise rules restore "+id, p.ctx.Text("{rule.restore} in 6 Rules"),
+		"vise rules retest "+id, p.ctx.Text("{rule.retest} in 6 Rules"),
+		"vise rules retire RULE", p.ctx.Text("{rule.retire} in 6 Rules"),
+		"vise validate --rule "+id+" tests", p.ctx.Text("{run.validate_rule} tests"),
+		"vise validate --rule "+id+" --own-case", "vise validate --rule "+id+" --own-case, once the workbench is closed",
+		"vise noise", "vise noise, once the workbench is closed",
+	).Replace(next)
+}
+
 // pastRows is how many rows the past verdicts get; they give way first.
 func (p *validationPane) pastRows() int {
 	if p.h < 14 || len(p.data.past) < 2 || p.running() || p.find != "" {
@@ -340,15 +361,15 @@ func (p *validationPane) stopped() []string {
 	if p.running() || p.data.stopped == "" {
 		return nil
 	}
-	return []string{p.line().Space(1).Put(style.Warn, p.st().Glyphs.Held+" "+p.data.stopped).Put(style.Dim, "; v goes on").String()}
+	return []string{p.line().Space(1).Put(style.Warn, p.st().Glyphs.Held+" "+p.data.stopped).Put(style.Dim, p.ctx.Text("; {run.validate} goes on")).String()}
 }
 
 func (p *validationPane) empty() []string {
 	if p.data.found && p.data.rule.Status == rule.Candidate {
 		return p.hint(fmt.Sprintf("Rule %s was not validated yet.", tag(p.data.rule.ID)),
-			"V validates it: failure cases are replayed through the agent with only this candidate visible. v validates all until idle.")
+			"{run.validate_rule} validates it: failure cases are replayed through the agent with only this candidate visible. {run.validate} validates all until idle.")
 	}
-	return p.hint("No verdict yet.", "v lets evidence decide all candidates; without one there is nothing to validate: r replays a session.")
+	return p.hint("No verdict yet.", "{run.validate} lets evidence decide all candidates; without one there is nothing to validate: {run.replay} replays a session.")
 }
 
 func (p *validationPane) pastRow(v pastVerdict, selected bool) string {

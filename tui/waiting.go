@@ -27,7 +27,7 @@ func Waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionI
 	}
 	if stopped {
 		out = append(out, AttentionItem{Kind: "paused", NoticeID: paused.NoticeID, At: parsed(paused.At),
-			Text: "repair is paused since " + stamp(paused.At), Do: "a resumes it; headless: vise notices resume"})
+			Text: "repair is paused since " + stamp(paused.At), Do: "{notice.resume} resumes it; headless: vise notices resume"})
 	}
 	var breaker notice.Breaker
 	if _, err := tx.State("breaker", &breaker); err != nil {
@@ -95,7 +95,7 @@ func offered(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 			text += fmt.Sprintf("; %d more: vise cases offers", n)
 		}
 		out = append(out, AttentionItem{Kind: "win_offered", SessionID: o.SessionID, TurnIndex: o.Turn, At: parsed(o.At), Text: text,
-			Do: "p protects it as a win; enter goes to it"})
+			Do: "{case.protect} protects it as a win; {move.into} goes to it"})
 	}
 	return out, nil
 }
@@ -118,7 +118,7 @@ func flagged(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 		}
 		if ok && r.Flagged() {
 			out = append(out, AttentionItem{Kind: "flagged", RuleID: r.ID, At: parsed(r.Flag.At), Text: "rule " + tag(r.ID) + " is in force and flagged: " + r.Flag.Why,
-				Do: "enter goes to it; in Rules t queues a new test, X retires it"})
+				Do: "{move.into} goes to it; in Rules {rule.retest} queues a new test, {rule.retire} retires it"})
 		}
 	}
 	return out, nil
@@ -139,7 +139,7 @@ func humans(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 			continue
 		}
 		out = append(out, AttentionItem{Kind: "needs_human", At: parsed(x.CreatedAt), SessionID: x.SessionID, TurnIndex: x.TurnIndex, NoticeID: x.ID,
-			Text: "needs_human: " + x.Summary + "; " + tag(x.ID), Do: "enter goes to the turn; A acknowledges it, a resumes repair"})
+			Text: "needs_human: " + x.Summary + "; " + tag(x.ID), Do: "{move.into} goes to the turn; {notice.acknowledge} acknowledges it, {notice.resume} resumes repair"})
 	}
 	if n > attentionEach {
 		out = append(out, AttentionItem{Kind: "needs_human", Text: fmt.Sprintf("%d more notices need a person", n-attentionEach), Do: "vise notices ls --pending"})
@@ -186,13 +186,13 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 				continue
 			}
 			x = AttentionItem{Kind: "failed", Text: "interrupted: the process that ran it ended before it did; repair " + tag(e.ID),
-				Do: "enter shows its steps; s starts it again, A lets it be"}
+				Do: "{move.into} shows its steps; {run.step} starts it again, {notice.acknowledge} lets it be"}
 		case e.Status == episode.Dead:
 			x = AttentionItem{Kind: "dead_letter", Text: fmt.Sprintf("%sgiven up after %s, %s", why, count(e.Attempts, "attempt"), tag(e.ID)),
-				Do: "enter shows its steps; s tries it once more, A lets it be"}
+				Do: "{move.into} shows its steps; {run.step} tries it once more, {notice.acknowledge} lets it be"}
 		case e.Status == episode.Failed || e.Status == episode.TimedOut || e.Status == episode.Cancelled:
 			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("%srepair %s, %s", why, strings.ReplaceAll(string(e.Status), "_", " "), tag(e.ID)),
-				Do: "enter shows its steps; s tries it again, A lets it be"}
+				Do: "{move.into} shows its steps; {run.step} tries it again, {notice.acknowledge} lets it be"}
 		default:
 			continue
 		}
@@ -250,7 +250,7 @@ func unrepaired(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 			continue
 		}
 		row = AttentionItem{Kind: "notice", At: parsed(x.CreatedAt), SessionID: x.SessionID, TurnIndex: x.TurnIndex, NoticeID: x.ID, NoticeIDs: []string{x.ID},
-			Text: string(x.Severity) + " waits for a repair: " + alerting(x.Summary) + "; " + tag(x.ID), Do: "enter goes to the turn; A acknowledges it"}
+			Text: string(x.Severity) + " waits for a repair: " + alerting(x.Summary) + "; " + tag(x.ID), Do: "{move.into} goes to the turn; {notice.acknowledge} acknowledges it"}
 	}
 	if n == 0 {
 		return out, nil
@@ -283,11 +283,11 @@ func undecided(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, do := count(len(list), "candidate")+" pending, the newest "+tag(newest.ID), "v validates until idle, V the rule in scope"
+	text, do := count(len(list), "candidate")+" pending, the newest "+tag(newest.ID), "{run.validate} validates until idle, {run.validate_rule} the rule in scope"
 	if n := len(verdicts); n > 0 {
 		text += ": " + verdicts[n-1].Reason
 		if verdicts[n-1].PendingReason == "no_matching_replayable_case" {
-			do = "no case can be replayed for it: the forward trial decides; retire it with X in Rules"
+			do = "no case can be replayed for it: the forward trial decides; retire it with {rule.retire} in Rules"
 		}
 	}
 	return append(out, AttentionItem{Kind: "candidates", RuleID: newest.ID, At: parsed(newest.CreatedAt), Text: text, Do: do}), nil

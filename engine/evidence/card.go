@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"vise/engine/rule"
 )
 
 // Verdict puts a finding into a verdict: outcome, one sentence, a row per case and
@@ -226,6 +228,31 @@ func (i Interval) words() string {
 		return "unknown"
 	}
 	return fmt.Sprintf("%+.2f [%+.2f, %+.2f]", i.Mean, i.Low, i.High)
+}
+
+// NextFor is Card.Next for a rule as it is now: a person, or a later verdict, may have
+// moved it since.
+func (v Verdict) NextFor(now rule.Status) string {
+	was := map[Outcome]string{Promote: "promoted", Retire: "retired"}[v.Outcome]
+	switch {
+	case v.Outcome == Promote && now == rule.Active, v.Outcome == Retire && now == rule.Retired:
+		return v.next()
+	case v.Outcome != Promote && v.Outcome != Retire && now != rule.Retired:
+		return v.next()
+	}
+	if was == "" {
+		was = "left open"
+	}
+	since := "It was " + was + " then, and is "
+	switch now {
+	case rule.Candidate:
+		return since + "a candidate again since: vise validate --rule " + v.RuleID + " tests it anew."
+	case rule.Active:
+		return since + "in force since: vise rules retest " + v.RuleID + " queues a new test."
+	case rule.Retired:
+		return since + "retired since: vise rules restore " + v.RuleID + " makes it a candidate again."
+	}
+	return v.next()
 }
 
 // next is what a person can do now.

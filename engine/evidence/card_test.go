@@ -3,6 +3,8 @@ package evidence
 import (
 	"strings"
 	"testing"
+
+	"vise/engine/rule"
 )
 
 // A pair whose gain is not counted, since the check fired again, is not told as better.
@@ -50,6 +52,28 @@ func TestResult(t *testing.T) {
 	} {
 		if got := c.v.Result(); got != c.want {
 			t.Errorf("%+v is %s, want %s", c.v, got, c.want)
+		}
+	}
+}
+
+// What to do next is about the rule as it is now, not as the verdict left it.
+func TestNextForARuleThatWasMoved(t *testing.T) {
+	for _, c := range []struct {
+		outcome Outcome
+		now     rule.Status
+		want    string // "" = as the card says
+	}{
+		{Promote, rule.Active, ""}, {Promote, rule.Candidate, "promoted then, and is a candidate again"}, {Promote, rule.Retired, "promoted then, and is retired since: vise rules restore r "},
+		{Retire, rule.Retired, ""}, {Retire, rule.Candidate, "retired then, and is a candidate again"}, {Retire, rule.Active, "retired then, and is in force since"},
+		{PendingStill, rule.Candidate, ""}, {PendingStill, rule.Active, ""}, {PendingStill, rule.Retired, "left open then, and is retired since"},
+	} {
+		v := Verdict{RuleID: "r", Outcome: c.outcome, PendingReason: TrialInProgress}
+		if c.outcome != PendingStill {
+			v.PendingReason = ""
+		}
+		got := v.NextFor(c.now)
+		if c.want == "" && got != v.Card().Next || c.want != "" && !strings.Contains(got, c.want) {
+			t.Errorf("%s, %s now: %q", c.outcome, c.now, got)
 		}
 	}
 }

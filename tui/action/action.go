@@ -50,7 +50,12 @@ const (
 	// Log shows the workbench's own log.
 	Log ID = "view.log"
 
-	Replay      ID = "run.replay"
+	Replay ID = "run.replay"
+	// Import brings recordings in, Score scores the session in scope as it was recorded,
+	// Agent runs a coding agent on a copy of the project and proves its patch.
+	Import      ID = "run.import"
+	Score       ID = "run.score"
+	Agent       ID = "run.patch"
 	Step        ID = "run.step"
 	Continue    ID = "run.continue"
 	Cancel      ID = "run.cancel"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Registry is a checked list of actions.
@@ -137,4 +138,44 @@ func KeyName(key string) string {
 		return "→"
 	}
 	return key
+}
+
+// Text puts keys into a text: {id} is what a person presses for that action, its first
+// key, or ":" and its command when it has none. What is between other braces stays as it is.
+func (r *Registry) Text(s string) string {
+	if !strings.Contains(s, "{") {
+		return s
+	}
+	var b strings.Builder
+	for {
+		before, rest, ok := strings.Cut(s, "{")
+		b.WriteString(before)
+		if !ok {
+			return b.String()
+		}
+		id, after, ok := strings.Cut(rest, "}")
+		a, known := r.Action(ID(id))
+		if !ok || !known {
+			b.WriteByte('{')
+			s = rest
+			continue
+		}
+		b.WriteString(a.Press())
+		s = after
+	}
+}
+
+// Press is what a person presses for the action: its first key as help writes it, else
+// its command in the palette.
+func (a Action) Press() string {
+	if len(a.Keys) > 0 {
+		return KeyName(a.Keys[0])
+	}
+	return ":" + a.Command()
+}
+
+// Command is the action's name in the palette: the last part of its id.
+func (a Action) Command() string {
+	id := string(a.ID)
+	return id[strings.LastIndexByte(id, '.')+1:]
 }

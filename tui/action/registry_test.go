@@ -122,3 +122,20 @@ func TestBindNamesTheConflict(t *testing.T) {
 		}
 	}
 }
+
+// A text names the keys that a person has given.
+func TestText(t *testing.T) {
+	r, err := action.Default().Bind(map[string][]string{"run.replay": {"F5"}, "rule.restore": {"up"}, "move.up": {"k"}, "run.step": {}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, want := range map[string]string{
+		"{run.replay} replays, {rule.restore} restores": "f5 replays, ↑ restores",
+		"{run.step}{quit} {no.such} {quit {quit}":       ":stepq {no.such} {quit q",
+		"nothing": "nothing",
+	} {
+		if got := r.Text(s); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"vise/engine/episode"
 	"vise/store"
 	"vise/tui"
+	"vise/tui/action"
 )
 
 func (a *app) attentionCmd() *cobra.Command {
@@ -28,6 +29,17 @@ func (a *app) attentionCmd() *cobra.Command {
 				return err
 			}); err != nil {
 				return err
+			}
+			cfg, origins, err := a.load()
+			if err != nil {
+				return err
+			}
+			keys, err := action.Default().Bind(cfg.UI.Keys, keyPlace(cfg, origins))
+			if err != nil {
+				return err
+			}
+			for i := range list {
+				list[i].Do = keys.Text(list[i].Do)
 			}
 			return a.list("vise.attention/1", len(list), func(i int) any { return list[i] }, "nothing waits for you",
 				[]string{"KIND", "SESSION", "TURN", "NOTICE", "EPISODE", "RULE", "RUN", "WHAT", "TO DO"}, func(i int) []string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -90,13 +91,59 @@ func (t *imported) add(s format.Summary) {
 }
 
 func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name string, strict, dry bool) (imported, error) {
-	total := imported{Unknown: map[string]int{}, MaskedAs: map[string]int{}, DryRun: dry}
-	red, err := guard.NewRedactor(guard.RedactOptions{Keys: h.cfg.Redact.Keys, Values: h.cfg.Redact.Values, Extra: h.cfg.Redact.Extra})
+	total, failures, err := a.readPaths(cmd.Context(), h, paths, format.Options{Format: name, Strict: strict}, dry, a.printSummary)
 	if err != nil {
 		return total, err
 	}
-	im := h.Import(cmd.Context(), dry)
-	var failures []error
+	if a.json {
+		if err := a.out.object("vise.import/1", total); err != nil {
+			return total, err
+		}
+	} else if total.Sessions > 0 {
+		a.out.printf("%s", total.words())
+		if total.Skipped > 0 {
+			a.out.printf("left out %s of other kinds", counted(total.Skipped, "file"))
+		}
+	}
+	for _, err := range failures {
+		a.note("vise: %s", block(err.Error()))
+	}
+	switch {
+	case total.Sessions == 0:
+		return total, total.nothing()
+	case strict && (total.Damaged > 0 || len(failures) > 0):
+		return total, gatef("import: %s and %s not read (--strict)", counted(total.Damaged, "damaged record"), counted(len(failures), "file"))
+	case len(failures) > 0:
+		return total, errors.New("import: some files were not read, see above; the others are stored")
+	}
+	return total, nil
+}
+
+// words say in a line what an import brought.
+func (t imported) words() string {
+	verb := "imported"
+	if t.DryRun {
+		verb = "would import"
+	}
+	return fmt.Sprintf("%s %s (%d new, %d updated, %d unchanged) from %s: %s, %s, %s, %s",
+		verb, counted(t.Sessions, "session"), t.New, t.Updated, t.Unchanged, counted(t.Files, "file"),
+		counted(t.Turns, "turn"), counted(t.Steps, "step"), counted(t.Calls, "call"), counted(t.Errors, "error"))
+}
+
+// nothing is the error of an import that found no session.
+func (t imported) nothing() error {
+	return fmt.Errorf("import: recognised no session in %s; vise import --help names the formats", counted(max(t.Files, t.Refused)+t.Skipped, "file"))
+}
+
+// readPaths imports files and folders; tell gets the summary of each file. failures are
+// of files that could not be read: the others are stored.
+func (a *app) readPaths(ctx context.Context, h *harness, paths []string, o format.Options, dry bool, tell func(format.Summary) error) (total imported, failures []error, err error) {
+	total = imported{Unknown: map[string]int{}, MaskedAs: map[string]int{}, DryRun: dry}
+	o.Redactor, err = guard.NewRedactor(guard.RedactOptions{Keys: h.cfg.Redact.Keys, Values: h.cfg.Redact.Values, Extra: h.cfg.Redact.Extra})
+	if err != nil {
+		return total, nil, err
+	}
+	im := h.Import(ctx, dry)
 	for _, arg := range paths {
 		files, err := format.Walk(a.path(arg))
 		if err != nil {
@@ -106,13 +153,13 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 		}
 		walked := len(files) != 1 || files[0] != a.path(arg)
 		for _, file := range files {
-			if err := cmd.Context().Err(); err != nil {
-				return total, err
+			if err := ctx.Err(); err != nil {
+				return total, failures, err
 			}
-			s, err := format.Read(cmd.Context(), file, format.Options{Format: name, Strict: strict, Redactor: red}, im)
+			s, err := format.Read(ctx, file, o, im)
 			if err != nil && !errors.Is(err, format.ErrDamaged) { // damage is told below, from the summary
-				if cmd.Context().Err() != nil {
-					return total, err
+				if ctx.Err() != nil {
+					return total, failures, err
 				}
 				if walked && errors.Is(err, format.ErrUnrecognised) {
 					total.Skipped++ // a folder may hold other things
@@ -123,8 +170,8 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 			}
 			total.add(s)
 			if err == nil || s.Sessions > 0 {
-				if werr := a.printSummary(s); werr != nil {
-					return total, werr
+				if werr := tell(s); werr != nil {
+					return total, failures, werr
 				}
 			}
 		}
@@ -132,36 +179,9 @@ func (a *app) importPaths(cmd *cobra.Command, h *harness, paths []string, name s
 	total.New, total.Updated, total.Unchanged, total.IDs = im.New, im.Updated, im.Unchanged, im.IDs
 	if err := im.Finish(map[string]any{"files": total.Files, "sessions": total.Sessions, "turns": total.Turns,
 		"damaged": total.Damaged, "masked": total.Masked, "refused": total.Refused}); err != nil {
-		return total, err
+		return total, failures, err
 	}
-	if a.json {
-		if err := a.out.object("vise.import/1", total); err != nil {
-			return total, err
-		}
-	} else if total.Sessions > 0 {
-		verb := "imported"
-		if dry {
-			verb = "would import"
-		}
-		a.out.printf("%s %s (%d new, %d updated, %d unchanged) from %s: %s, %s, %s, %s",
-			verb, counted(total.Sessions, "session"), total.New, total.Updated, total.Unchanged, counted(total.Files, "file"),
-			counted(total.Turns, "turn"), counted(total.Steps, "step"), counted(total.Calls, "call"), counted(total.Errors, "error"))
-		if total.Skipped > 0 {
-			a.out.printf("left out %s of other kinds", counted(total.Skipped, "file"))
-		}
-	}
-	for _, err := range failures {
-		a.note("vise: %s", block(err.Error()))
-	}
-	switch {
-	case total.Sessions == 0:
-		return total, fmt.Errorf("import: recognised no session in %s; vise import --help names the formats", counted(max(total.Files, total.Refused)+total.Skipped, "file"))
-	case strict && (total.Damaged > 0 || len(failures) > 0):
-		return total, gatef("import: %s and %s not read (--strict)", counted(total.Damaged, "damaged record"), counted(len(failures), "file"))
-	case len(failures) > 0:
-		return total, errors.New("import: some files were not read, see above; the others are stored")
-	}
-	return total, nil
+	return total, failures, nil
 }
 
 // printSummary tells what one file held.

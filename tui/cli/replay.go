@@ -218,6 +218,12 @@ func (a *app) tellRecorded(h *harness, r engine.Recorded, since uint64) error {
 			Notices int `json:"notices"`
 		}{r, notices})
 	}
+	a.out.printf("%s", recordedWords(r, notices))
+	return a.out.err
+}
+
+// recordedWords say what scoring one recording brought.
+func recordedWords(r engine.Recorded, notices int) string {
 	s := fmt.Sprintf("%s: %s scored by %s, %s", show(r.SessionID, 128), counted(r.Scored, "turn"), show(r.EvaluatedBy, 100), counted(notices, "notice"))
 	switch {
 	case r.Again != "":
@@ -228,8 +234,7 @@ func (a *app) tellRecorded(h *harness, r engine.Recorded, since uint64) error {
 	if r.Unscored > 0 {
 		s += fmt.Sprintf("; %s without a score, vise journal --type skip says why", counted(r.Unscored, "turn"))
 	}
-	a.out.printf("%s", s)
-	return a.out.err
+	return s
 }
 
 // tellPaused says on standard error that repair waits for a person: without it a

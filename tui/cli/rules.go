@@ -153,6 +153,7 @@ func (a *app) rulesShow() *cobra.Command {
 				}
 				for _, v := range verdicts {
 					x := told(v)
+					x.Card.Next = v.NextFor(r.Status)
 					x.Differs = differs[v.ID]
 					if err := a.out.object("vise.verdict/1", x); err != nil {
 						return err
@@ -203,7 +204,9 @@ func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired 
 	}
 	for _, v := range verdicts {
 		a.out.printf("")
-		a.printVerdict(v, true)
+		card := v.Card()
+		card.Next = v.NextFor(r.Status)
+		a.printVerdict(v, card, true)
 		a.printDiffers(differs[v.ID])
 	}
 }

@@ -110,7 +110,7 @@ func (a *app) validated(rounds []validate.Round) error {
 		}
 		a.out.printf("")
 		a.out.printf("rule %s", id)
-		a.printVerdict(v, false)
+		a.printVerdict(v, v.Card(), false)
 	}
 	if len(order) == 0 && !a.json {
 		a.out.printf("no candidates to validate")

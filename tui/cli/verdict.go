@@ -33,7 +33,7 @@ func grade(v evidence.Verdict) string {
 }
 
 // printVerdict writes a verdict in words, what it rests on, and with all the pairs too.
-func (a *app) printVerdict(v evidence.Verdict, all bool) {
+func (a *app) printVerdict(v evidence.Verdict, card evidence.Card, all bool) {
 	outcome := string(v.Outcome)
 	if v.Validator == evidence.Retested {
 		outcome = v.Result()
@@ -42,7 +42,6 @@ func (a *app) printVerdict(v evidence.Verdict, all bool) {
 		outcome += " (" + strings.ReplaceAll(v.PendingReason, "_", " ") + ")"
 	}
 	a.out.printf("%s  %s by %s, %s", v.At.Local().Format("2006-01-02 15:04:05"), outcome, strings.ReplaceAll(v.Validator, "_", " "), grade(v))
-	card := v.Card()
 	for _, line := range []struct{ name, text string }{{"found", card.Found}, {"sure", card.Sure}, {"next", card.Next}} {
 		a.out.printf("  %-6s %s", line.name, show(line.text, 400))
 	}

@@ -96,6 +96,7 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 			return err
 		}
 		a.sweepPatches(ctx, s.Patch)
+		s.Errands = a.errands(h, s.Patch)
 		s.PatchStepper = tui.NewPatchHold(h.Events(), h.store.Now)
 		s.PatchBounds = patch.RepairRequest{MaxAttempts: cfg.Patch.MaxAttempts, MaxRuntime: cfg.Patch.MaxRuntime}
 		if h.runner != nil {
