@@ -251,9 +251,9 @@ func (p *validationPane) resultOf(row *style.Row, x liveCase, w caseColumns) {
 func (p *validationPane) foot() []string {
 	word := ""
 	if p.data.decided && !p.running() {
-		word = "space: the numbers"
+		word = p.ctx.Text("{pane.toggle}: the numbers")
 		if p.numbers {
-			word = "space: the cases"
+			word = p.ctx.Text("{pane.toggle}: the cases")
 		}
 	}
 	rows := []string{p.rule(word)}
