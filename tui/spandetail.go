@@ -89,7 +89,8 @@ func window(text string, around int) (from, to int) {
 
 // detail are the lines of a span and where its texts stand in them; of a large text what is
 // around the place, if that is in it.
-func detail(st *style.Style, s *trace.Span, around hit) (out []vtext.Line, laid []laidPart) {
+func detail(ctx *Context, s *trace.Span, around hit) (out []vtext.Line, laid []laidPart) {
+	st := ctx.Style
 	head := func(role style.Role, text string) {
 		out = append(out, vtext.Line{Text: text, Style: st.Prefix(role, style.Plain)})
 	}
@@ -129,7 +130,7 @@ func detail(st *style.Style, s *trace.Span, around hit) (out []vtext.Line, laid 
 		laid = append(laid, laidPart{part: n, line: len(out), from: from, text: text[from:to]})
 		out = append(out, paragraphs(st, text[from:to], isJSON, x.role)...)
 		if to < len(text) {
-			head(style.Faint, thousands(len(text)-to)+" more bytes; Y copies the command that prints all, a search goes there")
+			head(style.Faint, thousands(len(text)-to)+ctx.Text(" more bytes; {copy.command} copies the command that prints all, a search goes there"))
 		}
 	}
 	return out, laid

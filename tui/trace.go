@@ -334,7 +334,7 @@ func (p *tracePane) detail() {
 		return
 	}
 	around, _ := p.present()
-	lines, laid := detail(p.st(), s, around)
+	lines, laid := detail(p.ctx, s, around)
 	p.laid = laid
 	p.text.Set(lines)
 	if p.shown != s.ID {
