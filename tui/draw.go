@@ -129,7 +129,7 @@ func (a *App) header(form layout.Form) string {
 		a.tabs = append(a.tabs, tab{0, from, a.w - r.Left(), v.act()})
 	}
 	role, mark, text := a.state()
-	help := "  ? help "
+	help := "  "+a.ctx.Key(action.Help)+" help "
 	if form == layout.Single {
 		help = " "
 	}
@@ -232,7 +232,7 @@ func (a *App) tooSmall() []string {
 	return a.card([]cardLine{
 		{style.Warn, "too small"},
 		{style.Dim, itoa(a.w) + "x" + itoa(a.h) + ", needs " + itoa(layout.MinW) + "x" + itoa(layout.MinH)},
-		{style.Dim, "q quits"},
+		{style.Dim, a.ctx.Text("{quit} quits")},
 	})
 }
 
@@ -251,6 +251,6 @@ func (a *App) firstRun() []string {
 		{style.Strong, "vise import PATH..."},
 		{style.Dim, "  brings recorded sessions in"},
 		{style.Text, ""},
-		{style.Dim, "q quits, T themes, ? keys"},
+		{style.Dim, a.ctx.Text("{quit} quits, {view.themes} themes, {help.keys} keys")},
 	})
 }

@@ -17,7 +17,7 @@ func (p *turnsPane) draw(st *style.Style) []string {
 	case p.session == "":
 		return p.hint("No session is selected.", "Choose one in 1 Sessions.")
 	case p.list.Len() == 0 && !p.expr.Empty():
-		return p.hint("nothing passes the filter "+p.Filtered(), "f changes it, esc ends it")
+		return p.hint("nothing passes the filter "+p.Filtered(), "{find.filter} changes it, {move.escape} ends it")
 	case p.list.Len() == 0 && p.ctx.Live.Running(p.session):
 		return p.hint("The agent has started.", "Its turns appear as it works on them.")
 	case p.list.Len() == 0:
