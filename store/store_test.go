@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,6 +19,11 @@ import (
 func TestMain(m *testing.M) {
 	if child() {
 		return
+	}
+	if race {
+		if err := flag.Set("rapid.checks", "20"); err != nil {
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
