@@ -20,6 +20,7 @@ const maxImportRSS = 300 << 20
 // and asks the kernel for the most memory that it had. Two of the shapes are run by
 // default, all with VISE_HUGE=1.
 func TestImportMemory(t *testing.T) {
+	t.Parallel() // what is measured is the memory of another process
 	const size = 80 << 20
 	head := `"sessionId":"5e0c1d2a-0001-4000-8000-00000000d35c","version":"2.1.12","cwd":"/home/dev/desk","timestamp":"2026-03-01T09:00:00.000Z"`
 	claude := func(w io.Writer, call, result func()) {

@@ -42,6 +42,7 @@ func TestReadmeQuickStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Parallel() // each block has a folder and a store of its own
 	address := toyAddress(t)
 	for _, q := range quickStarts {
 		_, section, found := strings.Cut(string(raw), "\n## "+q.section+"\n")
@@ -57,6 +58,7 @@ func TestReadmeQuickStarts(t *testing.T) {
 		}
 		for i, block := range blocks {
 			t.Run(fmt.Sprintf("%s %d", q.section, i+1), func(t *testing.T) {
+				t.Parallel()
 				out := runBlock(t, root, address, block)
 				if !regexp.MustCompile(q.blocks[i]).MatchString(out) {
 					t.Errorf("the block printed nothing that matches %s:\n%s", q.blocks[i], out)
