@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"vise/engine/patch/risk"
@@ -28,7 +29,7 @@ const (
 	maxSummary     = 4 << 20
 )
 
-var countingLine = regexp.MustCompile(`^(?:=== RUN |\s*--- (?:PASS|FAIL): |test result: |Ran \d+ tests? in |FAILED \(|# (?:pass|fail) \d)`)
+var countingLine = regexp.MustCompile(`^(?:=== RUN |\s*--- (?:PASS|FAIL): |test result: |Ran \d+ tests? in |(?:OK|FAILED) \(|(?:#|ℹ) (?:pass|fail) \d|\s*\d+ (?:passing|failing)\b)`)
 
 func (s *summary) add(text []byte) {
 	for part := range bytes.Lines(text) {
@@ -108,19 +109,62 @@ func (b *Bench) baseTests(ctx context.Context, r run.Run, base *tree.Tree, pl ru
 	return ran(p.Phases), nil
 }
 
-// fewer replaces the cause that a proof gives: fewer tests ran than on the base. A
-// run that does not say how many ran, where the base's did, counts as fewer.
+// fewer replaces the cause that a proof gives: fewer tests ran than on the base, or
+// none, or nobody can tell. A run that does not say how many ran, where the base's
+// did, counts as fewer. Commands that a person named in the policy may prove
+// whatever they do, unless they are runners that always say how many ran.
 func fewer(causes []risk.Cause, p run.Proof) []risk.Cause {
-	causes = slices.DeleteFunc(slices.Clone(causes), func(c risk.Cause) bool { return c.Code == "fewer_tests" })
-	if p.Verdict != run.Proven || p.BaseTests == nil {
+	causes = slices.DeleteFunc(slices.Clone(causes), func(c risk.Cause) bool { return c.Code == "fewer_tests" || c.Code == "no_tests" })
+	if p.Verdict != run.Proven {
 		return causes
 	}
+	n := ran(p.Phases)
 	now := 0
-	if n := ran(p.Phases); n != nil {
+	if n != nil {
 		now = *n
 	}
-	if now < *p.BaseTests {
-		causes = append(causes, risk.Cause{Code: "fewer_tests", Detail: fmt.Sprintf("%d of %d", now, *p.BaseTests)})
+	switch {
+	case p.BaseTests != nil && now < *p.BaseTests:
+		return append(causes, risk.Cause{Code: "fewer_tests", Detail: fmt.Sprintf("%d of %d", now, *p.BaseTests)})
+	case now > 0, n == nil && p.PlanSource == "policy" && !slices.ContainsFunc(p.Plan.Tests, tells):
+		return causes
+	case n == nil && !slices.ContainsFunc(p.Plan.Tests, tells):
+		return append(causes, risk.Cause{Code: "no_tests", Detail: "nothing says how many tests ran; name the commands in proof.tests of the policy if they prove enough"})
 	}
-	return causes
+	return append(causes, risk.Cause{Code: "no_tests", Detail: "no test ran, so nothing was proven"})
+}
+
+// tells reports a test runner that always says how many tests ran.
+func tells(argv []string) bool {
+	if len(argv) == 0 {
+		return false
+	}
+	program := filepath.Base(argv[0])
+	switch {
+	case program == "go":
+		return len(argv) > 1 && argv[1] == "test" && !slices.ContainsFunc(argv, func(a string) bool {
+			return strings.HasPrefix(strings.TrimLeft(a, "-"), "json")
+		})
+	case program == "cargo":
+		return len(argv) > 1 && argv[1] == "test"
+	case strings.HasPrefix(program, "python"):
+		return len(argv) > 2 && argv[1] == "-m" && (argv[2] == "unittest" || argv[2] == "pytest" && !quiet(argv))
+	case program == "uv":
+		return slices.Contains(argv, "pytest") && !quiet(argv)
+	}
+	return program == "pytest" && !quiet(argv)
+}
+
+// quiet reports options of pytest under which it prints no summary.
+func quiet(argv []string) bool {
+	n := 0
+	for _, a := range argv {
+		switch {
+		case a == "--quiet" || a == "--no-summary":
+			n++
+		case len(a) > 1 && a[0] == '-' && strings.Trim(a[1:], "q") == "":
+			n += len(a) - 1
+		}
+	}
+	return n > 1
 }

@@ -1,9 +1,11 @@
 package patch_test
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
+	"vise/engine/patch"
 	"vise/engine/patch/risk"
 	"vise/engine/patch/run"
 )
@@ -27,6 +29,7 @@ func TestFewerTestsThanOnTheBaseNeedAPerson(t *testing.T) {
 		"go, init leaves":                        {golang, `printf 'package x\n\nimport "os"\n\nfunc init() { os.Exit(0) }\n' > x.go`, true},
 		"go, TestMain leaves":                    {golang, `printf 'package x\n\nimport (\n"os"\n"testing"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n' > main_test.go`, true},
 		"go, mended":                             {golang, `printf 'package x\n\nfunc Round() int { return 2 }\n' > round.go`, false},
+		"python, the source skips":               {python, `printf 'import unittest\ndef add(a, b): raise unittest.SkipTest("later")\n' > src/calc.py`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t, c.files, nil)
@@ -41,5 +44,67 @@ func TestFewerTestsThanOnTheBaseNeedAPerson(t *testing.T) {
 				t.Errorf("causes %+v", r.Causes)
 			}
 		})
+	}
+}
+
+// A proof in which no test ran shows nothing, whatever the base's was: no runner
+// found one, the base did not build, or nobody can tell.
+func TestNoTestNeedsAPerson(t *testing.T) {
+	policy := "version = 2\n[filesystem]\nallow_write = [\"**\"]\n[process]\ndefault = \"allow\"\n"
+	makefile := func(test string) map[string]string {
+		return map[string]string{"vise-policy.toml": policy, "Makefile": "test:\n\t@" + test + "\n", "x.txt": "x"}
+	}
+	bare := map[string]string{"vise-policy.toml": policy, "m.py": "def up(n): return n\n", "test_m.py": "from m import up\n\ndef test_up():\n    assert up(1) == 2\n"}
+	named := map[string]string{"m.py": bare["m.py"], "test_m.py": bare["test_m.py"], "vise-policy.toml": policy + "[proof]\ntests = [[\"python3\", \"-m\", \"unittest\", \"-v\"]]\n"}
+	for name, c := range map[string]struct {
+		files  map[string]string
+		script string
+		says   string // "" = nobody is asked
+	}{
+		"tests in another runner's style": {bare, "echo '#' >> m.py", "no test ran"},
+		"named, a runner that counts":     {named, "echo '#' >> m.py", "no test ran"},
+		"go, the base does not build": {map[string]string{"vise-policy.toml": policy, "go.mod": "module x\n\ngo 1.26\n", "x.go": "package x\n\nfunc X() int { return y }\n",
+			"x_test.go": "package x\n\nimport \"testing\"\n\nfunc TestX(t *testing.T) { t.Fatal(X()) }\n"},
+			`printf 'package x\n\nimport "os"\n\nfunc X() int { return 1 }\n\nfunc init() { os.Exit(0) }\n' > x.go`, "no test ran"},
+		"make, nothing is told":    {makefile("true"), "echo y > x.txt", "proof.tests"},
+		"make, a count is told":    {makefile("echo 3 passed"), "echo y > x.txt", ""},
+		"make, no test is counted": {makefile("echo 0 passed"), "echo y > x.txt", "no test ran"},
+		"named, any command":       {map[string]string{"vise-policy.toml": fast, "check.sh": "true\n", "x.txt": "x"}, "echo y > x.txt", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name[:4] == "make" {
+				if _, err := exec.LookPath("make"); err != nil {
+					t.Skip("there is no make")
+				}
+			}
+			d := newDesk(t, c.files, nil)
+			r, err := d.bench.Prove(t.Context(), d.start([]string{"sh", "-c", c.script}).ID)
+			if err != nil || r.Proof.Verdict != run.Proven {
+				t.Fatalf("%v, proof %+v", err, r.Proof)
+			}
+			if c.says == "" && r.Route.Kind != risk.Auto || c.says != "" && (r.Route.Kind != risk.Human || len(r.Causes) != 1 || !strings.Contains(r.Causes[0].Says(), c.says)) {
+				t.Errorf("it goes to %+v", r.Route)
+			}
+		})
+	}
+}
+
+// What counts as a test that ran: not one that was skipped, or that may fail.
+func TestCountsOfRunners(t *testing.T) {
+	for output, want := range map[string][2]int{
+		"Ran 2 tests in 0.001s\n\nOK (skipped=2)\n":                                                        {0, 0},
+		"Ran 5 tests in 0.001s\n\nFAILED (failures=1, skipped=1, expected failures=1)\n":                   {2, 3},
+		"Ran 4 tests in 0.001s\n\nFAILED (errors=1, unexpected successes=1)\n":                             {2, 4},
+		"Ran 3 tests in 0.001s\n\nOK\n":                                                                    {3, 3},
+		"ℹ tests 3\nℹ pass 2\nℹ fail 1\n":                                                                  {2, 3},
+		"  3 passing (4ms)\n  1 failing\n":                                                                 {3, 4},
+		"  2 passing (4ms)\n":                                                                              {2, 2},
+		"test result: ok. 0 passed; 0 failed; 0 ignored\ntest result: ok. 2 passed; 0 failed; 1 ignored\n": {2, 2},
+	} {
+		r := patch.ReadTests(output)
+		if r.Passed == nil || r.Total == nil || [2]int{*r.Passed, *r.Total} != want {
+			t.Errorf("%q: %v of %v, want %v", output, r.Passed, r.Total, want)
+		}
 	}
 }

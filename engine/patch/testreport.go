@@ -75,11 +75,13 @@ var (
 	pytestLine = regexp.MustCompile(`(?m)^=*\s*(?:.*?\b\d+ (?:failed|passed|error)).*$`)
 	errorCount = regexp.MustCompile(`(?i)(\d+)\s+errors?\b`)
 	unitRan    = regexp.MustCompile(`(?m)^Ran (\d+) tests? in `)
-	unitBad    = regexp.MustCompile(`(?m)^FAILED \((.*)\)`)
-	equals     = regexp.MustCompile(`(failures|errors)=(\d+)`)
+	unitEnd    = regexp.MustCompile(`(?m)^(?:OK|FAILED) \((.*)\)`)
+	equals     = regexp.MustCompile(`(failures|errors|unexpected successes|skipped|expected failures)=(\d+)`)
 	cargoLine  = regexp.MustCompile(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed`)
-	tapPass    = regexp.MustCompile(`(?m)^# pass (\d+)`)
-	tapFail    = regexp.MustCompile(`(?m)^# fail (\d+)`)
+	tapPass    = regexp.MustCompile(`(?m)^(?:#|ℹ) pass (\d+)`)
+	mochaPass  = regexp.MustCompile(`(?m)^\s*(\d+) passing\b`)
+	mochaFail  = regexp.MustCompile(`(?m)^\s*(\d+) failing\b`)
+	tapFail    = regexp.MustCompile(`(?m)^(?:#|ℹ) fail (\d+)`)
 )
 
 // ReadTests reads the counts and the names of failing tests from the output of go
@@ -105,14 +107,24 @@ func ReadTests(output string) Report {
 		}
 		sum(p, f)
 	} else if n := number(unitRan, output); n != nil {
-		bad := 0
-		if m := unitBad.FindStringSubmatch(output); m != nil {
+		bad, left := 0, 0 // a test that is skipped, or may fail, shows nothing
+		if m := unitEnd.FindStringSubmatch(output); m != nil {
 			for _, x := range equals.FindAllStringSubmatch(m[1], -1) {
-				bad += atoi(x[2])
+				if x[1] == "skipped" || x[1] == "expected failures" {
+					left += atoi(x[2])
+				} else {
+					bad += atoi(x[2])
+				}
 			}
 		}
-		sum(max(0, *n-bad), bad)
+		sum(max(0, *n-bad-left), bad)
 	} else if p, f := number(tapPass, output), number(tapFail, output); p != nil && f != nil {
+		sum(*p, *f)
+	} else if p := number(mochaPass, output); p != nil {
+		f := number(mochaFail, output)
+		if f == nil {
+			f = new(int)
+		}
 		sum(*p, *f)
 	} else if p, f := len(goPass.FindAllString(output, -1)), len(goFail.FindAllString(output, -1)); p+f > 0 {
 		if p > 0 || goRun.MatchString(output) { // without -v, passing tests are not named

@@ -80,6 +80,8 @@ func (c Cause) Says() string {
 		return fmt.Sprintf("%s: %s", c.Path, c.Detail)
 	case "fewer_tests":
 		return "fewer tests ran: " + c.Detail + " of the base's"
+	case "no_tests":
+		return c.Detail
 	case "future_blast":
 		return fmt.Sprintf("what the change can trigger later is rated %s", strings.ToLower(c.Level))
 	case "limit":
