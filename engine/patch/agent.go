@@ -237,6 +237,7 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 		}
 	}
 	spec.Stdout, spec.Stderr, spec.MaxLog = log.stream(maxStdout), log.stream(0), maxLog
+	begun := b.now()
 	p, err := process.Start(ctx, spec)
 	if err != nil {
 		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
@@ -260,7 +261,7 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
 		r.Status = run.Cancelled
 	case ctx.Err() != nil && !exit.OK():
-		r.Status = run.TimedOut
+		r.Status, r.Error = run.TimedOut, fmt.Sprintf("it was ended after %s: %s", b.now().Sub(begun).Round(100*time.Millisecond), whyEnded(ctx))
 	case !exit.OK():
 		r.Status = run.Failed
 	}
@@ -270,6 +271,14 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	if answer.NeedsScope != "" {
 		r.NeedsScope = b.mask(guard.Line(answer.NeedsScope, 500), 500)
 	}
+}
+
+// whyEnded is which bound on its time ended an agent.
+func whyEnded(ctx context.Context) string {
+	if late(ctx) {
+		return errBudget.Error()
+	}
+	return "the policy lets it run no longer (limits.duration_seconds)"
 }
 
 // inside replaces the project's path in arguments by the workspace's: an agent

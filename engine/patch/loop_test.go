@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -274,7 +275,31 @@ func TestD07HungAgentIsBlockedInTime(t *testing.T) {
 	}
 }
 
-// A failing test that passes when it is run again is flaky: nobody is paid for it.
+// An agent that was ended is named among the reasons, with the bound that ended it,
+// also where a failing test is the first of them.
+func TestAgentThatWasEndedIsNamed(t *testing.T) {
+	for _, limit := range []string{"limits.duration_seconds", "patch.max_runtime"} {
+		files := maps.Clone(value)
+		if limit != "patch.max_runtime" {
+			files["vise-policy.toml"] += "[limits]\nduration_seconds = 1\n"
+		}
+		d := newDesk(t, files, func(o *patch.Options) {
+			if limit == "patch.max_runtime" {
+				o.MaxRuntime = time.Second
+			}
+		})
+		r, err := d.bench.Prove(t.Context(), d.start([]string{"sh", "-c", "printf wrong > value.txt; sleep 60"}).ID)
+		if err != nil || r.Status != run.TimedOut || r.Proof.Class != "tests" || len(r.Proof.Reasons) != 2 {
+			t.Fatalf("%s %+v %v", r.Status, r.Proof, err)
+		}
+		if why := r.Proof.Reasons[1]; !strings.Contains(why, "the agent did not end well: timed out") || !strings.Contains(why, "it was ended after ") || !strings.Contains(why, limit) {
+			t.Error(why)
+		}
+	}
+}
+
+// A failing test that passes when it is run again is flaky: nobody is paid for it,
+// and what had failed is told.
 func TestFlakyIsProvenOnceMore(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "seen")
 	files := map[string]string{"value.txt": "base", "check.sh": "#!/bin/sh\n[ -e " + marker + " ] && exit 0\ntouch " + marker + "\necho '1 failed'; exit 1\n", "vise-policy.toml": fast}
@@ -285,6 +310,19 @@ func TestFlakyIsProvenOnceMore(t *testing.T) {
 	if len(l.Attempts) != 1 || l.Attempts[0].Class != "flaky" || len(l.Runs) != 1 {
 		t.Errorf("attempts %+v", l.Attempts)
 	}
+	flaky := func(how string, p *run.Proof) {
+		if p.Class != "flaky" || len(p.Reasons) != 1 || !strings.Contains(p.Reasons[0], "a test is flaky, or the patch made it so (tests: sh check.sh exited 1)") {
+			t.Errorf("%s: %s, %v", how, p.Class, p.Reasons)
+		}
+	}
+	r, _ = d.bench.Run(r.ID)
+	flaky("in the loop", r.Proof)
+	os.Remove(marker)
+	r, err := d.bench.Prove(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flaky("alone", r.Proof)
 }
 
 type stepper func(run.Loop) error

@@ -142,7 +142,7 @@ func (m *machine) budgeted(ctx context.Context, l *run.Loop) (context.Context, c
 }
 
 // errBudget is the cause of a context that the budget ended.
-var errBudget = errors.New("the time of the repair is up")
+var errBudget = errors.New("its time is up (patch.max_runtime, --max-runtime)")
 
 // late reports that the budget, and nobody else, ended an effect.
 func late(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errBudget) }

@@ -187,6 +187,9 @@ func TestClassify(t *testing.T) {
 			t.Errorf("%+v is %s, want %s", f, got, want)
 		}
 	}
+	if got := classify(run.Phase{Phase: run.Tests, Detail: "was ended: it wrote more than 128 MB"}); got != risk.Timeout {
+		t.Errorf("a test that writes without end is %s", got) // it need not be proven again
+	}
 	for _, f := range []run.Phase{
 		{Phase: run.Tests, ReturnCode: code(127), Output: "x"},
 		{Phase: run.Setup, ReturnCode: code(1)},

@@ -56,12 +56,28 @@ func (b *Bench) Prove(ctx context.Context, id string) (run.Run, error) {
 			return r, err
 		}
 		again.Repeated = true
-		if again.Verdict == run.Proven {
-			again.Class = risk.Flaky
-		}
-		p = again
+		p = second(p, again)
 	}
 	return b.proved(ctx, r, p)
+}
+
+// second is the proof that counts after a failure was proven once more: one that
+// holds is labelled, and tells what had failed.
+func second(before, again run.Proof) run.Proof {
+	again.Repeated = true
+	if again.Verdict != run.Proven {
+		return again
+	}
+	again.Class = risk.Flaky
+	what := strings.Join(before.Reasons, "; ")
+	if n := len(before.FailedTests); n > 0 {
+		what += ": " + strings.Join(before.FailedTests[:min(n, 5)], ", ")
+		if n > 5 {
+			what += fmt.Sprintf(" and %d more", n-5)
+		}
+	}
+	again.Reasons = append(again.Reasons, "it failed at first and passed when it was proven once more: a test is flaky, or the patch made it so ("+what+")")
+	return again
 }
 
 // proved stores a proof and where the run goes next.
@@ -166,11 +182,15 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 		}
 		p.Class = classify(bad)
 		p.Signature = signature(bad.Phase, report.Failed, bad.Output+bad.Detail)
-		return end(p.Class, says(bad))
+		reasons := []string{says(bad)}
+		if r.Status != run.Passed { // its work may be half done
+			reasons = append(reasons, badEnd(r))
+		}
+		return end(p.Class, reasons...)
 	}
 	if r.Status != run.Passed {
 		p.Signature = signature("agent", nil, string(r.Status))
-		return end(risk.AgentFailed, fmt.Sprintf("the agent did not end well: %s %s", r.Status, r.Exit))
+		return end(risk.AgentFailed, badEnd(r))
 	}
 	if r.Outcome != policy.Allow {
 		return end(risk.PolicyClass, fmt.Sprintf("the policy says %s", r.Outcome))
@@ -180,6 +200,15 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 	}
 	p.Verdict, p.Ended = run.Proven, b.now()
 	return p, nil
+}
+
+// badEnd tells that an agent failed, or was ended.
+func badEnd(r run.Run) string {
+	s := fmt.Sprintf("the agent did not end well: %s %s", strings.ReplaceAll(string(r.Status), "_", " "), r.Exit)
+	if r.Error != "" {
+		s += "; " + r.Error
+	}
+	return s
 }
 
 func says(f run.Phase) string {
@@ -268,7 +297,7 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name, shown string,
 	p.Sandbox = held(ran.Held, spec.Sandbox)
 	switch {
 	case errors.Is(err, errEndless):
-		f.Detail = fmt.Sprintf("was ended: it wrote more than %d bytes", maxPhaseText)
+		f.Detail = fmt.Sprintf("was ended: it wrote more than %d MB", maxPhaseText>>20)
 		return f, nil
 	case errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, process.ErrNotHeld):
 		f.Detail = "could not be started: " + b.mask(err.Error(), 300)
@@ -308,7 +337,7 @@ func classify(f run.Phase) risk.Class {
 	switch {
 	case strings.HasPrefix(f.Detail, "could not be started"):
 		return risk.Environment
-	case strings.HasPrefix(f.Detail, "was ended after"):
+	case strings.HasPrefix(f.Detail, "was ended"): // it went on without end: in time, or in what it wrote
 		return risk.Timeout
 	case f.ReturnCode != nil && (*f.ReturnCode == 126 || *f.ReturnCode == 127):
 		return risk.Environment

@@ -134,9 +134,12 @@ func (s *shop) Prove(ctx context.Context, l *run.Loop) (run.Proof, error) {
 	if err != nil {
 		return p, err
 	}
-	p.Repeated = l.State == run.StateAgain
-	if p.Repeated && p.Verdict == run.Proven {
-		p.Class = risk.Flaky
+	if l.State == run.StateAgain {
+		before := run.Proof{} // a crash may have lost it
+		if r.Proof != nil {
+			before = *r.Proof
+		}
+		p = second(before, p)
 	}
 	_, err = s.proved(ctx, r, p)
 	return p, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -139,6 +140,9 @@ func (a *app) patchRun() *cobra.Command {
 			"the agent another try. 10: a person must look.",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(args[0]) == "" {
+				return usagef("patch run: the name of the program is empty; write it after --, as in vise patch run -- codex exec TEXT")
+			}
 			q := patch.Request{Task: task, Argv: config.Expand(args, a.self)}
 			if policy != "" {
 				q.PolicyFile = a.path(policy)
@@ -170,6 +174,9 @@ func (a *app) patched(h *harness, r run.Run, unproven bool) error {
 	case unproven && len(r.Causes) == 0 && r.Status == run.Passed:
 		return a.out.err
 	case r.Route != nil && r.Route.Kind == risk.Auto:
+		if r.Proof.Class == risk.Flaky {
+			a.note("vise: patch run %s: %s", r.ID, asked(r))
+		}
 		return a.out.err
 	case r.Route == nil || r.Route.Kind == risk.Human:
 		return &exitErr{exitHuman, fmt.Errorf("patch run %s: a person must look: %s", r.ID, asked(r))}
@@ -177,17 +184,20 @@ func (a *app) patched(h *harness, r run.Run, unproven bool) error {
 	return &exitErr{exitNotProven, fmt.Errorf("patch run %s: not proven: %s; vise repair %s gives the agent another try", r.ID, strings.Join(r.Proof.Reasons, "; "), r.ID)}
 }
 
-// asked is what a person has to look at.
+// asked is what a person has to look at, nothing of it twice.
 func asked(r run.Run) string {
-	var out []string
+	var all, out []string
 	for _, c := range r.Causes {
-		out = append(out, c.Says())
+		all = append(all, c.Says())
 	}
 	if r.Proof != nil {
-		out = append(out, r.Proof.Reasons...)
+		all = append(all, r.Proof.Reasons...)
 	}
-	if r.Error != "" {
-		out = append(out, r.Error)
+	for i, s := range append(all, r.Error) {
+		told := func(other string) bool { return strings.Contains(other, s) }
+		if s != "" && !slices.ContainsFunc(out, told) && !slices.ContainsFunc(all[min(i+1, len(all)):], func(o string) bool { return len(o) > len(s) && told(o) }) {
+			out = append(out, s)
+		}
 	}
 	return block(strings.Join(out, "; "))
 }

@@ -31,13 +31,15 @@ func TestD24ProtectedPathsAreComplete(t *testing.T) {
 			t.Errorf("%s: protected %v (%s), want %v", in.Path, is, kind, want)
 		}
 	}
-	for _, p := range strings.Fields("src/main.go README.md docs/guide.md a_test.go tests/test_a.py src/requirements.go internal/config.go cmd/agent.go src/compose.go web/app.tsx Makefile.go") {
+	for _, p := range strings.Fields("src/main.go README.md docs/guide.md a_test.go tests/test_a.py src/requirements.go internal/config.go cmd/agent.go src/compose.go web/app.tsx src/lock.go src/lockfile.py block.md Makefile.go") {
 		if kind, is := risk.Protected(p); is && p != "Makefile.go" {
 			t.Errorf("%s is protected as %s", p, kind)
 		}
 	}
 	for p, want := range map[string]risk.Kind{"a/b/.GitHub/workflows/x.yml": risk.CI, "deep/Pipfile.lock": risk.Dependencies, "x/.Cursor/rules/a.mdc": risk.AgentConfig, "sub/vise-policy.toml": risk.PolicyFile,
-		".git/hooks/pre-commit": risk.Hooks, "sub/.gitignore": risk.IgnoreFile, ".vise/x": risk.StoreFile, "web/jest.config.ts": risk.VerifierConf, "app/Foo.csproj": risk.Dependencies, "keys/a.PEM": risk.Secret} {
+		".git/hooks/pre-commit": risk.Hooks, "sub/.gitignore": risk.IgnoreFile, ".vise/x": risk.StoreFile, "web/jest.config.ts": risk.VerifierConf, "app/Foo.csproj": risk.Dependencies, "keys/a.PEM": risk.Secret,
+		"MODULE.bazel.lock": risk.Dependencies, "jl/Manifest.toml": risk.Dependencies, "some-tool.lock": risk.Dependencies, "x-lock.json": risk.Dependencies, ".terraform.lock.hcl": risk.Dependencies,
+		".goreleaser.yml": risk.CI, "src/sitecustomize.py": risk.VerifierConf, "app.iml": risk.EditorConfig, ".dir-locals.el": risk.EditorConfig} {
 		if kind, _ := risk.Protected(p); kind != want {
 			t.Errorf("%s is %q, want %q", p, kind, want)
 		}

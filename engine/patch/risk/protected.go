@@ -34,22 +34,22 @@ var protectedNames = kinds(map[Kind]string{
 		"mix.exs mix.lock rebar.config rebar.lock pubspec.yaml pubspec.lock package.swift package.resolved podfile podfile.lock cartfile cartfile.resolved " +
 		"packages.lock.json packages.config directory.packages.props nuget.config paket.dependencies paket.lock " +
 		"build.sbt gradle.lockfile gradle.properties libs.versions.toml pom.xml ivy.xml stack.yaml stack.yaml.lock cabal.project cabal.project.freeze " +
-		"conanfile.txt conanfile.py conan.lock vcpkg.json flake.nix flake.lock default.nix shell.nix renv.lock opam dune-project shard.yml shard.lock .gitmodules",
+		"conanfile.txt conanfile.py conan.lock vcpkg.json flake.nix flake.lock default.nix shell.nix renv.lock opam dune-project shard.yml shard.lock .gitmodules module.bazel.lock maven_install.json manifest.toml project.toml juliamanifest.toml juliaproject.toml buf.lock buf.yaml chart.lock chart.yaml berksfile berksfile.lock puppetfile galaxy.yml elm.json gleam.toml spago.lock spago.yaml wally.toml wally.lock .terraform.lock.hcl devbox.json devbox.lock haxelib.json nimble.lock deps.edn project.clj bb.edn cpanfile cpanfile.snapshot makefile.pl build.pl dub.json dub.sdl dub.selections.json luarocks.lock bower.json soldeer.lock foundry.lock move.toml move.lock scarb.toml scarb.lock yarn.config.cjs",
 	CI: ".gitlab-ci.yml .gitlab-ci.yaml .travis.yml .travis.yaml azure-pipelines.yml azure-pipelines.yaml jenkinsfile bitbucket-pipelines.yml appveyor.yml .appveyor.yml " +
 		".cirrus.yml .cirrus.star .drone.yml .drone.yaml .woodpecker.yml .woodpecker.yaml wercker.yml codefresh.yml buddy.yml cloudbuild.yaml cloudbuild.yml buildspec.yml buildspec.yaml " +
 		".semaphore.yml codeship-services.yml codeship-steps.yml bitrise.yml codemagic.yaml .pre-commit-config.yaml .pre-commit-hooks.yaml lefthook.yml codeowners " +
-		"renovate.json .renovaterc .renovaterc.json dependabot.yml sonar-project.properties codecov.yml .codecov.yml netlify.toml vercel.json fly.toml render.yaml procfile serverless.yml skaffold.yaml",
+		"renovate.json .renovaterc .renovaterc.json dependabot.yml sonar-project.properties codecov.yml .codecov.yml netlify.toml vercel.json fly.toml render.yaml procfile serverless.yml skaffold.yaml .goreleaser.yml .goreleaser.yaml goreleaser.yml goreleaser.yaml .releaserc .releaserc.json .releaserc.yml .releaserc.yaml release.config.js release-please-config.json .release-please-manifest.json .prow.yaml .zuul.yaml zuul.yaml .build.yml mergify.yml .mergify.yml",
 	Build: "dockerfile containerfile docker-compose.yml docker-compose.yaml compose.yml compose.yaml .dockerignore makefile gnumakefile bsdmakefile justfile .justfile taskfile.yml taskfile.yaml rakefile " +
 		"cmakelists.txt cmakepresets.json meson.build meson_options.txt build.ninja configure configure.ac configure.in build.gradle build.gradle.kts settings.gradle settings.gradle.kts gradlew gradlew.bat mvnw mvnw.cmd " +
 		"workspace workspace.bazel workspace.bzlmod module.bazel build.bazel .bazelrc .bazelversion buck .buckconfig pants.toml sconstruct sconscript xmake.lua premake5.lua wscript build.rs build.zig build.zig.zon " +
 		"setup.py setup.cfg tsconfig.json jsconfig.json babel.config.js webpack.config.js vite.config.js rollup.config.js vagrantfile earthfile dagger.json magefile.go .tool-versions .mise.toml mise.toml rust-toolchain rust-toolchain.toml .nvmrc .python-version .ruby-version",
 	AgentConfig: "agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md copilot-instructions.md .cursorrules .cursorignore .windsurfrules .clinerules .roorules .roomodes .goosehints " +
 		".aider.conf.yml .aiderignore .mcp.json mcp.json opencode.json opencode.jsonc .codexrc .codeiumignore .geminiignore .claude.json crush.json",
-	EditorConfig: ".editorconfig .envrc .direnvrc",
+	EditorConfig: ".editorconfig .envrc .direnvrc .vimrc .exrc .nvimrc .nvim.lua .lvimrc .local.vimrc .dir-locals.el .dir-locals-2.el .ycm_extra_conf.py .project .classpath",
 	Hooks:        ".gitconfig .gitattributes .mailmap .huskyrc .huskyrc.json .lintstagedrc .lintstagedrc.json simple-git-hooks.json",
 	IgnoreFile:   ".gitignore .viseignore .ignore .agentdiffignore",
 	PolicyFile:   "vise.toml vise-policy.toml vise-policy.json agentdiff.yaml agentdiff.yml agentdiff.json",
-	VerifierConf: "conftest.py pytest.ini tox.ini noxfile.py .coveragerc phpunit.xml phpunit.xml.dist karma.conf.js .mocharc.json .mocharc.js .mocharc.yml .nycrc .nycrc.json nextest.toml .rspec .golangci.yml .golangci.yaml cypress.json",
+	VerifierConf: "conftest.py pytest.ini tox.ini noxfile.py .coveragerc phpunit.xml phpunit.xml.dist karma.conf.js .mocharc.json .mocharc.js .mocharc.yml .nycrc .nycrc.json nextest.toml .rspec .golangci.yml .golangci.yaml cypress.json sitecustomize.py usercustomize.py mypy.ini .mypy.ini pyrightconfig.json ruff.toml .ruff.toml .flake8 .pylintrc .bandit bandit.yaml .eslintignore .prettierrc .rubocop.yml .swiftlint.yml clippy.toml .clippy.toml .codeclimate.yml checkstyle.xml phpstan.neon phpstan.neon.dist psalm.xml .credo.exs .simplecov wallaby.js stryker.conf.json",
 })
 
 // protectedFolders are lower-cased folder names at any depth: everything in them is protected.
@@ -57,7 +57,7 @@ var protectedFolders = kinds(map[Kind]string{
 	CI:           ".github .gitlab .circleci .buildkite .drone .woodpecker .teamcity .semaphore .azure-pipelines .forgejo .gitea .concourse .tekton .harness",
 	Build:        ".devcontainer .mvn .cargo .yarn .bundle",
 	AgentConfig:  ".claude .codex .gemini .copilot .cursor .windsurf .continue .cline .roo .kilocode .goose .aider .opencode .amp .qwen .junie .kiro .agents .agent .trae .augment .crush",
-	EditorConfig: ".vscode .idea .fleet .zed .nvim .vs",
+	EditorConfig: ".vscode .idea .fleet .zed .nvim .vs .settings .helix .theia",
 	Hooks:        ".git .hg .svn .jj .githooks .husky",
 	Secret:       ".ssh .aws .kube .gnupg .gcloud .azure .docker credentials secrets",
 	StoreFile:    ".vise .agentdiff",
@@ -79,7 +79,8 @@ var protectedEnds = []struct {
 	kind Kind
 }{
 	{".csproj", Dependencies}, {".fsproj", Dependencies}, {".vbproj", Dependencies}, {".sln", Build}, {".gemspec", Dependencies}, {".cabal", Dependencies}, {".podspec", Dependencies}, {".opam", Dependencies},
-	{".gradle", Build}, {".gradle.kts", Build}, {".cmake", Build}, {".bzl", Build}, {".code-workspace", EditorConfig}, {".mdc", AgentConfig}, {".keystore", Secret}, {".jks", Secret}, {".kdbx", Secret},
+	{".gradle", Build}, {".gradle.kts", Build}, {".cmake", Build}, {".bzl", Build}, {".code-workspace", EditorConfig}, {".iml", EditorConfig}, {".ipr", EditorConfig}, {".iws", EditorConfig}, {".sublime-project", EditorConfig}, {".sublime-workspace", EditorConfig}, {".suo", EditorConfig}, {".csproj.user", EditorConfig}, {".pth", VerifierConf},
+	{".lock", Dependencies}, {".lockfile", Dependencies}, {"-lock.json", Dependencies}, {"-lock.yaml", Dependencies}, {"-lock.yml", Dependencies}, {".lock.json", Dependencies}, {".lock.yaml", Dependencies}, {".lock.yml", Dependencies}, {".lock.hcl", Dependencies}, {".lock.toml", Dependencies}, {".mdc", AgentConfig}, {".keystore", Secret}, {".jks", Secret}, {".kdbx", Secret},
 }
 
 // requirementFile tells requirement lists from sources that are called alike.
