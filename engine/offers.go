@@ -87,7 +87,7 @@ func (h *Harness) offer(tx *store.Tx, s trace.Session) error {
 		return nil
 	}
 	heads, err := tx.TurnHeads(s.ID, 0, 0)
-	if err != nil || len(heads) == 0 || slices.ContainsFunc(heads, func(t store.TurnHead) bool { return t.CutShort() }) {
+	if err != nil || len(heads) == 0 || slices.ContainsFunc(heads, func(t store.TurnHead) bool { return !t.Finished() }) {
 		return err
 	}
 	turn := heads[len(heads)-1].Index

@@ -62,6 +62,12 @@ func TestWinsAreOffered(t *testing.T) {
 	expect("mended")
 	play("again", "b", good("b", 0), good("b", 1)) // the same inputs: the newest run is offered
 	expect("again")
+	refused, unknown := good("r", 1), good("r", 1)
+	refused.StopReason, unknown.StopReason = "refusal", "banana"
+	play("alerts", "r", good("r", 0), bad("r", 1))
+	play("refused", "r", good("r", 0), refused) // quiet, but it did not do what it was asked
+	play("unknown", "r", good("r", 0), unknown)
+	expect("again")
 	play("recovers", "", good("c", 0), bad("c", 1), good("c", 4))
 	expect("recovers", "again")
 

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"vise/engine/event"
@@ -50,6 +53,7 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	view := r.View
 	view.Hidden, head.RulesHidden = hidden, hidden
 	var turns int
+	unfinished := map[string]int{} // by what the agent said of them
 	out, err := r.drive(ctx, plan{
 		runID: runID, sessionID: head.ID, inputs: inputs, view: view, recorded: from.ID, load: load,
 		onIdle: func(turn int, silent time.Duration) {
@@ -93,6 +97,9 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 				return err
 			}
 			turns++
+			if !t.Finished() && !t.CutShort() {
+				unfinished[t.StopReason]++
+			}
 			head.Counts = add(head.Counts, trace.Count([]trace.Turn{t}))
 			_, err := host.Settle(ctx, head.ID)
 			return err
@@ -104,6 +111,13 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		return head, err // never started: there is no session to end
 	}
 	data := map[string]any{"turns": turns, "exit": out.exit.String(), "rules_read": len(out.read)}
+	if len(unfinished) > 0 {
+		n, why := 0, slices.Sorted(maps.Keys(unfinished))
+		for _, k := range why {
+			n += unfinished[k]
+		}
+		data["unfinished"], data["unfinished_why"] = n, bounded(strings.Join(why, ", "), 200)
+	}
 	if out.info.Stray > 0 {
 		data["stray"] = out.info.Stray
 	}

@@ -139,6 +139,9 @@ func (r *Redactor) segment(s string) (string, int) {
 				return out, n
 			}
 		}
+		if out, n := r.botTokens(s); n > 0 {
+			return out, n
+		}
 		if found&holdsKeyBlock != 0 {
 			if out, n := r.privateKeys(s); n > 0 {
 				return out, n

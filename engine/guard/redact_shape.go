@@ -32,10 +32,20 @@ var shapes = []shape{
 	{"api-key", []string{"xai-"}, pattern.New(`\bxai-[A-Za-z0-9]{20,}`), hasDigit},
 	{"api-key", []string{"pplx-", "csk-", "nvapi-"}, pattern.New(`\b(?:pplx|csk|nvapi)-[A-Za-z0-9_-]{20,}`), hasDigit},
 	{"api-key", []string{"r8_", "lsv2_", "sbp_", "dop_v1_", "lin_api_", "figd_", "shpat_", "whsec_"}, pattern.New(`\b(?:r8|lsv2_pt|lsv2_sk|sbp|dop_v1|lin_api|figd|shpat|whsec)_[A-Za-z0-9_-]{20,}`), hasDigit},
+	// Model and agent services, and services that agents are given keys of.
+	{"api-key", []string{"fw_", "tgp_v1_", "pcsk_", "e2b_", "jina_", "apify_api_", "napi_"}, pattern.New(`\b(?:fw_[A-Za-z0-9]{20,}|tgp_v1_[A-Za-z0-9_-]{20,}|pcsk_[A-Za-z0-9_-]{20,}|e2b_[0-9a-f]{20,}|jina_[A-Za-z0-9_-]{40,}|apify_api_[A-Za-z0-9]{20,}|napi_[a-z0-9]{20,})`), hasDigit},
+	{"api-key", []string{"ntn_", "glsa_", "glc_", "nfp_", "rnd_", "rubygems_", "CCIPAT_", "sgp_", "pscale_", "sntrys_", "sntryu_", "shpss_", "shpca_", "shppa_"}, pattern.New(`\b(?:ntn|glsa|glc|nfp|rnd|rubygems|CCIPAT|sgp|pscale_(?:tkn|oauth|pw)|sntrys|sntryu|shpss|shpca|shppa)_[A-Za-z0-9][A-Za-z0-9_=+/-]{20,}`), hasDigit},
+	{"api-key", []string{"tvly-", "pul-", "NRAK-", "PMAK-", "HRKU-", "sq0atp-", "sq0csp-"}, pattern.New(`\b(?:tvly-[A-Za-z0-9-]{20,}|pul-[0-9a-f]{40}|NRAK-[A-Z0-9]{20,}|PMAK-[0-9a-f]{20,}-[0-9a-f]{20,}|HRKU-[A-Za-z0-9_-]{20,}|sq0(?:atp|csp)-[A-Za-z0-9_-]{20,})`), hasDigit},
+	{"api-key", []string{"ATATT3x", "ATCTT3x", "ATBB"}, pattern.New(`\b(?:AT[AC]TT3x[A-Za-z0-9_=.-]{20,}|ATBB[A-Za-z0-9]{28,})`), hasDigit},
+	{"api-key", []string{"tskey-"}, pattern.New(`\btskey-[a-z]{3,12}-[A-Za-z0-9-]{10,}`), nil},
+	{"api-key", []string{"dckr_pat_", "dckr_oat_"}, pattern.New(`\bdckr_[po]at_[A-Za-z0-9_-]{16,}`), nil},
+	{"api-key", []string{"dp."}, pattern.New(`\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{20,}`), hasDigit},
+	{"api-key", []string{".atlasv1."}, pattern.New(`\b[A-Za-z0-9]{6,20}\.atlasv1\.[A-Za-z0-9_-]{20,}`), nil},
+	{"gitlab-token", []string{"glrt-", "gldt-", "glptt-", "glcbt-"}, pattern.New(`\bgl(?:rt|dt|ptt|cbt)-[A-Za-z0-9_-]{16,}`), nil},
 	{"api-key", []string{"dapi"}, pattern.New(`\bdapi[0-9a-f]{32}\b`), nil},
 	{"api-key", []string{"pypi-AgE"}, pattern.New(`\bpypi-AgE[A-Za-z0-9_-]{40,}`), nil},
 	{"oauth-token", []string{"ya29.", "GOCSPX-"}, pattern.New(`\b(?:ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,})`), nil},
-	{"vault-token", []string{"hvs."}, pattern.New(`\bhvs\.[A-Za-z0-9_-]{20,}`), nil},
+	{"vault-token", []string{"hvs.", "hvb."}, pattern.New(`\bhv[sb]\.[A-Za-z0-9_-]{20,}`), nil},
 	{"bot-token", []string{":AA"}, pattern.New(`\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b`), nil},
 	{"webhook", []string{"hooks.slack.com/services/"}, pattern.New(`hooks\.slack\.com/services/([A-Za-z0-9/]{20,})`), nil},
 	{"age-key", []string{"AGE-SECRET-KEY-1"}, pattern.New(`\bAGE-SECRET-KEY-1[A-Z0-9]{50,}`), nil},
@@ -50,13 +60,15 @@ var shapes = []shape{
 	{"secret", []string{"machine "}, pattern.New(`\bmachine[ \t]+\S+\s+login[ \t]+\S+\s+password[ \t]+(\S{3,})`), notVariable},
 	{"secret", []string{"--"}, pattern.New(`--[a-z-]{0,30}(?:password|passwd|token|secret|api-?key)[ \t]+["']?([^\s"'\\$<{(\[-][^\s"'\\]{5,})`), hasDigit},
 	{"secret", []string{"mysql", "mariadb"}, pattern.New(`\b(?:mysql|mariadb)[a-z-]{0,20}[ \t](?:[^\n|;&]{0,500}?[ \t])?-p["']?([^\s"'\\]{3,})`), notPort},
+	{"secret", []string{"sshpass"}, pattern.New(`\bsshpass[ \t]+(?:-v[ \t]+)?-p[ \t]*["']?([^\s"'\\]{3,})`), notVariable},
 	// The secret half of an AWS key has no shape of its own but its 40 characters of base64.
 	{"secret", []string{"aws", "AWS", "Aws"}, pattern.New(`(?i)\baws[a-z_-]{0,30}["']?[ \t]{0,4}[:=][ \t]{0,4}["']?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)`), mixed},
 	{"secret", []string{"curl "}, pattern.New(`\bcurl [^\n|;&]{0,500}?(?:-u|--user)[ =]?["']?[^\s:"'\\]{1,100}:([^\s"'\\]{3,})`), notVariable},
 }
 
-// addressPasswords masks the passwords in addresses: scheme://name:password@host. It
-// looks at the addresses by hand, since nearly every text has some.
+// addressPasswords masks the passwords in addresses: scheme://name:password@host, and
+// the tokens that stand there alone: scheme://token@host. It looks at the addresses by
+// hand, since nearly every text has some.
 func (r *Redactor) addressPasswords(s string) (string, int) {
 	var b strings.Builder
 	n, last := 0, 0
@@ -74,6 +86,11 @@ func (r *Redactor) addressPasswords(s string) (string, int) {
 			b.WriteString(r.mask(s[from:to]))
 			n, last = n+1, to
 		}
+		if from := i + len("://"); at < len(s) && s[at] == '@' && i > 0 && nameByte(s[i-1]) && isToken(s[from:at]) {
+			b.WriteString(s[last:from])
+			b.WriteString(r.mask(s[from:at]))
+			n, last = n+1, at
+		}
 		next := strings.Index(s[i+1:], "://")
 		if next < 0 {
 			break
@@ -85,6 +102,68 @@ func (r *Redactor) addressPasswords(s string) (string, int) {
 	}
 	b.WriteString(s[last:])
 	return b.String(), n
+}
+
+// isToken tells a token from the name of a person or a service: it is long, of letters
+// and digits, and has some digits.
+func isToken(s string) bool {
+	digits := 0
+	for i := range len(s) {
+		switch {
+		case s[i] >= '0' && s[i] <= '9':
+			digits++
+		case !tokenByte(s[i]):
+			return false
+		}
+	}
+	return len(s) >= 20 && digits >= 3
+}
+
+// tokenByte reports bytes of base64 for addresses.
+func tokenByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || c == '-'
+}
+
+// botTokens masks the tokens of Discord's bots: the number of the account in base64,
+// six characters of time, a signature, with dots between. No literal is in all of them,
+// so they are looked for from the two dots.
+func (r *Redactor) botTokens(s string) (string, int) {
+	const stamp, shortest = 6, 27
+	var b strings.Builder
+	n, last := 0, 0
+	for i := strings.IndexByte(s, '.'); i >= 0; {
+		if end := i + 1 + stamp; end < len(s) && s[end] == '.' && tokenBytes(s[i+1:end]) == stamp {
+			from := i
+			for from > last && tokenByte(s[from-1]) {
+				from--
+			}
+			to := end + 1 + tokenBytes(s[end+1:])
+			if id := s[from:i]; len(id) >= 23 && len(id) <= 28 && strings.IndexByte("MNO", id[0]) >= 0 && to-end > shortest && mixed(s[from:to]) {
+				b.WriteString(s[last:from])
+				b.WriteString(r.mask(s[from:to]))
+				n, last = n+1, to
+			}
+		}
+		next := strings.IndexByte(s[i+1:], '.')
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	if n == 0 {
+		return s, 0
+	}
+	b.WriteString(s[last:])
+	return b.String(), n
+}
+
+// tokenBytes is how many bytes of base64 a text begins with.
+func tokenBytes(s string) int {
+	n := 0
+	for n < len(s) && tokenByte(s[n]) {
+		n++
+	}
+	return n
 }
 
 // addressByte reports bytes of the user part of an address.

@@ -54,7 +54,11 @@ type Error struct {
 // Error returns one line.
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "model: ask %s: ", e.Model)
+	b.WriteString("model: ask")
+	if e.Model != "" { // a request that was passed on may name none
+		b.WriteString(" " + e.Model)
+	}
+	b.WriteString(": ")
 	if e.Status != 0 {
 		fmt.Fprintf(&b, "status %d", e.Status)
 		if text := http.StatusText(e.Status); text != "" {

@@ -131,7 +131,19 @@ type Turn struct {
 // would have ended it.
 func (t Turn) CutShort() bool {
 	switch t.StopReason {
-	case "cancelled", "timeout", "idle_timeout", "agent_exited", "line_too_long", "protocol", "refused", "divergence", "budget", "error":
+	case "cancelled", "timeout", "idle_timeout", "agent_exited", "line_too_long", "output_limit", "protocol", "refused", "divergence", "budget", "error":
+		return true
+	}
+	return false
+}
+
+// Finished reports that the agent itself says that it came to the end of what it was
+// asked. A turn that it refused, that reached a limit of its model, or whose reason
+// nobody knows is neither finished nor cut short: it can be judged, but is no example
+// of how the task is done.
+func (t Turn) Finished() bool {
+	switch t.StopReason {
+	case "", "end_turn", "stop", "stop_sequence", "completed", "success", "submitted":
 		return true
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"vise/engine/guard"
 	"vise/engine/process"
 	"vise/engine/trace"
 )
@@ -23,6 +24,7 @@ const (
 	DefaultCancelGrace  = 2 * time.Second
 	DefaultMaxLine      = 32 << 20 // bytes of one message
 	DefaultMaxTurn      = 64 << 20 // bytes of text kept of one turn
+	DefaultMaxSaid      = 16 << 20 // bytes of text the agent itself says in one turn: some four million tokens, more than any model answers
 	DefaultMaxSpans     = 50_000   // spans kept of one turn
 )
 
@@ -98,6 +100,7 @@ type Config struct {
 	// the spans kept of one turn.
 	MaxLine  int
 	MaxTurn  int
+	MaxSaid  int // bytes of text that the agent itself says in a turn; more ends it as OutputLimit
 	MaxSpans int
 	// SessionID is our id of the session; the trace of turn i is SessionID.i.
 	SessionID string
@@ -151,7 +154,7 @@ func (c Config) WithDefaults() Config {
 	for _, n := range []struct {
 		p *int
 		v int
-	}{{&c.MaxLine, DefaultMaxLine}, {&c.MaxTurn, DefaultMaxTurn}, {&c.MaxSpans, DefaultMaxSpans}} {
+	}{{&c.MaxLine, DefaultMaxLine}, {&c.MaxTurn, DefaultMaxTurn}, {&c.MaxSaid, DefaultMaxSaid}, {&c.MaxSpans, DefaultMaxSpans}} {
 		if *n.p <= 0 {
 			*n.p = n.v
 		}
@@ -229,6 +232,7 @@ const (
 	Timeout     Kind = "timeout"       // no answer within the time for a turn or the start
 	IdleTimeout Kind = "idle_timeout"  // nothing heard for too long within a turn
 	LineTooLong Kind = "line_too_long" // a message larger than we read
+	OutputLimit Kind = "output_limit"  // it said more in a turn than we take
 	Protocol    Kind = "protocol"      // an answer that cannot be understood or used
 	Refused     Kind = "refused"       // the agent answered with an error
 	OverBudget  Kind = "budget"        // its model calls would cost more than budget.* allows
@@ -256,7 +260,9 @@ func (e *Error) Error() string {
 	if e.Exit != "" {
 		fmt.Fprintf(&b, " (agent: %s)", e.Exit)
 	}
-	if line := lastLine(e.Stderr); line != "" {
+	// It goes to logs, panes and standard error: what the agent wrote may be a credential.
+	masked, _ := guard.DefaultRedactor().Text(e.Stderr)
+	if line := lastLine(masked); line != "" {
 		fmt.Fprintf(&b, "; it last wrote: %s", line)
 	}
 	return b.String()

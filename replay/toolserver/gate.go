@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"vise/engine/guard"
 	"vise/engine/process"
 	"vise/engine/trace"
 	"vise/replay/driver"
@@ -174,7 +175,8 @@ func (g *Gate) explain(ctx context.Context, l *line, err error) error {
 		return err
 	}
 	exit := l.proc.Stop()
-	if tail := strings.TrimSpace(l.proc.Tail()); tail != "" {
+	tail, _ := guard.DefaultRedactor().Text(l.proc.Tail())
+	if tail = strings.TrimSpace(tail); tail != "" {
 		return fmt.Errorf("%w (%s; it last wrote: %s)", err, exit, tail[strings.LastIndexByte(tail, '\n')+1:])
 	}
 	return fmt.Errorf("%w (%s)", err, exit)

@@ -15,6 +15,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"vise/engine/guard"
 )
 
 // app is one invocation of the program: its streams, its surroundings, its global flags.
@@ -27,6 +29,7 @@ type app struct {
 	self string // path of this program, for {vise}
 	demo fs.FS  // the demo's recorded sessions
 	log  *slog.Logger
+	red  *guard.Redactor // masks standard error
 
 	project  string
 	config   string
@@ -69,7 +72,7 @@ type Surroundings struct {
 
 // Run runs one command line and returns its exit code (see the package's table of codes).
 func Run(ctx context.Context, args []string, s Surroundings) int {
-	a := &app{in: s.In, out: &output{w: s.Out, clock: "15:04:05.000"}, errw: s.Err, env: s.Env, dir: s.Dir, self: s.Self, demo: s.Demo}
+	a := &app{in: s.In, out: &output{w: s.Out, clock: "15:04:05.000"}, errw: s.Err, env: s.Env, dir: s.Dir, self: s.Self, demo: s.Demo, red: guard.DefaultRedactor()}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.In)
@@ -90,7 +93,7 @@ func Run(ctx context.Context, args []string, s Surroundings) int {
 	}
 	code := exitCode(ctx, err)
 	if err != nil && code != exitInterrupted {
-		fmt.Fprintln(s.Err, "vise:", strings.TrimPrefix(block(err.Error()), "vise: "))
+		a.note("vise: %s", strings.TrimPrefix(block(err.Error()), "vise: "))
 	}
 	return code
 }
@@ -171,11 +174,14 @@ func (a *app) prepare() error {
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
 		return usagef("--log-level %q: use debug, info, warn or error", a.logLevel)
 	}
-	a.log = slog.New(slog.NewTextHandler(a.errw, &slog.HandlerOptions{Level: level}))
+	a.log = slog.New(slog.NewTextHandler(a.errw, &slog.HandlerOptions{Level: level, ReplaceAttr: masked(a.red)}))
 	return nil
 }
 
-// note writes a line for people to standard error; data stays on standard output.
+// note writes a line for people to standard error; data stays on standard output. It is
+// masked: a line may quote what an agent, a tool or a server has said, and the standard
+// error of a CI run is a log that many read.
 func (a *app) note(format string, args ...any) {
-	fmt.Fprintf(a.errw, format+"\n", args...)
+	text, _ := a.red.Text(fmt.Sprintf(format, args...))
+	fmt.Fprintln(a.errw, text)
 }

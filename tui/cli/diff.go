@@ -60,7 +60,7 @@ func (a *app) diff(use, short, left string, beside func(*store.Tx, string, strin
 				return err
 			}
 			if first < 0 && !only {
-				a.note("vise: nothing differs" + left)
+				a.note("vise: nothing differs%s", left)
 			}
 			return nil
 		},

@@ -173,6 +173,9 @@ func sentence(e event.Event) string {
 			return fmt.Sprintf("%s · %s", words("reason"), words("error"))
 		}
 		s := fmt.Sprintf("%s · %s", words("exit"), counted(d["turns"], "turn"))
+		if d["unfinished"] != nil {
+			s += fmt.Sprintf(" · %s not finished (%s)", counted(d["unfinished"], "turn"), words("unfinished_why"))
+		}
 		if d["stray"] != nil {
 			s += fmt.Sprintf(" · %s not understood, see .vise/logs/%s.log", counted(d["stray"], "line"), e.RunID)
 		}

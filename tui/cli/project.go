@@ -79,6 +79,13 @@ func (a *app) loadFile(file string) (*config.Config, config.Origins, error) {
 	if err != nil {
 		return nil, origins, err
 	}
+	if len(cfg.Redact.Extra) > 0 {
+		red, err := guard.NewRedactor(guard.RedactOptions{Keys: true, Values: true, Extra: cfg.Redact.Extra})
+		if err != nil {
+			return nil, origins, err
+		}
+		a.red = red
+	}
 	return cfg, origins, a.checkTheme(cfg, origins)
 }
 

@@ -277,6 +277,25 @@ func TestLimitsAreTold(t *testing.T) {
 	}
 }
 
+// An agent that talks without end is stopped by its bytes, long before the turn's time.
+func TestFloodIsEnded(t *testing.T) {
+	s := connected(t, driver.Config{MaxSaid: 1000}, func(p *peer) {
+		m := p.next()
+		for range 20 {
+			p.tell(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"` + strings.Repeat("x", 100) + `"}}`)
+		}
+		p.next() // session/cancel
+		p.say(`{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"cancelled"}}`, m.ID)
+	})
+	turn, err := s.Prompt(t.Context(), 0, "hi")
+	if driver.KindOf(err) != driver.OutputLimit || !strings.Contains(err.Error(), "1000 bytes") {
+		t.Errorf("got %v", err)
+	}
+	if len(turn.Spans) != 2 || len(turn.Spans[0].Output) != 1000 || turn.Spans[1].Attrs["dropped_bytes"] != 1000 {
+		t.Errorf("spans %+v", turn.Spans)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	for _, c := range []struct {
 		agent string
@@ -385,7 +404,7 @@ func FuzzMessages(f *testing.F) {
 
 // An output that is told again as it grows takes its last size of the turn's allowance.
 func TestGrowingOutputIsChargedOnce(t *testing.T) {
-	r := &recorder{id: "s.0", now: time.Now, emit: func(trace.Span) {}, maxSpans: 10, left: 10_000, tools: map[string]*building{}}
+	r := &recorder{id: "s.0", now: time.Now, emit: func(trace.Span) {}, maxSpans: 10, left: 10_000, said: 10_000, full: make(chan struct{}), tools: map[string]*building{}}
 	for n := range 100 {
 		raw := json.RawMessage(fmt.Sprintf(`{"sessionUpdate":"tool_call_update","toolCallId":"c","title":"build","rawOutput":%q}`, strings.Repeat("x", 50*(n+1))))
 		var u update
@@ -407,7 +426,7 @@ func BenchmarkFlood(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		r := &recorder{id: "s.0", now: time.Now, emit: func(trace.Span) {}, maxSpans: 10, left: 1 << 20, tools: map[string]*building{}}
+		r := &recorder{id: "s.0", now: time.Now, emit: func(trace.Span) {}, maxSpans: 10, left: 1 << 20, said: 1 << 20, full: make(chan struct{}), tools: map[string]*building{}}
 		for range 5000 {
 			r.apply(u, raw)
 		}

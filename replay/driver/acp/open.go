@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -103,6 +104,9 @@ func (s *session) open(ctx context.Context, load string) error {
 	s.mu.Lock()
 	if hello.AgentInfo != nil {
 		s.info.Agent, s.info.Version = oneLine(hello.AgentInfo.Name, 128), oneLine(hello.AgentInfo.Version, 64)
+	}
+	if s.info.Agent == "" { // it does not say who it is
+		s.info.Agent = oneLine(filepath.Base(s.cfg.Command[0]), 128)
 	}
 	s.info.Protocol, s.info.Loads = hello.ProtocolVersion, caps.Load
 	s.announces = caps.Meta.Vise.ExecutionStarted

@@ -16,6 +16,7 @@ import (
 var (
 	errStart = errors.New("the agent did not open a session in time; raise agent.start_timeout if it starts slowly")
 	errTurn  = errors.New("the turn took longer than agent.turn_timeout")
+	errSaid  = errors.New("the agent said more in this turn than is taken")
 	errIdle  = errors.New("nothing was heard from the agent for agent.idle_timeout")
 )
 
@@ -64,7 +65,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 func (s *session) ask(ctx context.Context, op string, turn trace.Turn) (trace.Turn, error) {
 	index, input := turn.Index, turn.Input
 	turn.Start = s.cfg.Now()
-	rec := &recorder{turn: index, id: turn.TraceID, now: s.cfg.Now, maxSpans: s.cfg.MaxSpans, left: s.cfg.MaxTurn,
+	rec := &recorder{turn: index, id: turn.TraceID, now: s.cfg.Now, maxSpans: s.cfg.MaxSpans, left: s.cfg.MaxTurn, said: s.cfg.MaxSaid, full: make(chan struct{}),
 		tools: map[string]*building{}, terms: map[string]*terminal{}, emit: func(sp trace.Span) { s.cfg.OnSpan(index, sp) }}
 	s.recMu.Lock()
 	s.rec = rec
@@ -91,7 +92,7 @@ func (s *session) ask(ctx context.Context, op string, turn trace.Turn) (trace.Tu
 	s.prompted = true
 	var m *message
 	if err == nil {
-		m, err = s.await(ctx, index, got)
+		m, err = s.await(ctx, index, got, rec.full)
 	}
 	gone := false
 	if m != nil {
@@ -139,7 +140,7 @@ func (s *session) freeze(rec *recorder) ([]trace.Span, bool) {
 }
 
 // await waits for the answer, and for the reasons not to wait any longer.
-func (s *session) await(ctx context.Context, index int, got <-chan message) (*message, error) {
+func (s *session) await(ctx context.Context, index int, got <-chan message, full <-chan struct{}) (*message, error) {
 	began, wait := s.began, s.cfg.EnvWait
 	select {
 	case <-began:
@@ -170,6 +171,8 @@ func (s *session) await(ctx context.Context, index int, got <-chan message) (*me
 			}
 		case <-ctx.Done():
 			return nil, cancelled(ctx)
+		case <-full:
+			return nil, fmt.Errorf("%w (%d bytes)", errSaid, s.cfg.MaxSaid)
 		case <-turn.C:
 			return nil, errTurn
 		case <-idle.C:
@@ -252,6 +255,8 @@ func (s *session) failure(op string, err error) *driver.Error {
 		return e
 	case errors.Is(err, errStart), errors.Is(err, errTurn), errors.Is(err, context.DeadlineExceeded):
 		e.Kind = driver.Timeout
+	case errors.Is(err, errSaid):
+		e.Kind = driver.OutputLimit
 	case errors.Is(err, errIdle):
 		e.Kind = driver.IdleTimeout
 	case errors.Is(err, errLineTooLong):

@@ -33,7 +33,9 @@ type recorder struct {
 	now      func() time.Time
 	emit     func(trace.Span)
 	maxSpans int
-	left     int // bytes of text still kept
+	left     int           // bytes of text still kept
+	said     int           // of those, bytes that the agent itself may still say
+	full     chan struct{} // closed when it says more
 
 	spans   []*building
 	tools   map[string]*building
@@ -147,7 +149,18 @@ func (r *recorder) apply(u update, raw json.RawMessage) bool {
 }
 
 func (r *recorder) chunk(u update) {
-	text := r.keep(blockText(u.Content))
+	text := blockText(u.Content)
+	if len(text) > r.said {
+		select {
+		case <-r.full:
+		default:
+			close(r.full)
+		}
+		r.cut += len(text) - r.said
+		text = cutText(text, r.said)
+	}
+	r.said -= len(text)
+	text = r.keep(text)
 	if r.llm == nil {
 		if text == "" {
 			return

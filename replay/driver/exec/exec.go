@@ -137,7 +137,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 				s.cfg.OnProcess(r)
 			}
 		},
-	}, stdin, process.Limits{Time: s.limit(index), Output: s.cfg.MaxTurn})
+	}, stdin, process.Limits{Time: s.limit(index), Output: s.cfg.MaxSaid})
 	spans, stray := follow.finish()
 	s.tell(func(i *driver.Info) {
 		i.Stray += stray
@@ -162,7 +162,7 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 	case errors.Is(err, process.ErrTime):
 		failed = &driver.Error{Kind: driver.Timeout, Op: op, Err: err}
 	case errors.Is(err, process.ErrOutput):
-		failed = &driver.Error{Kind: driver.LineTooLong, Op: op, Err: err}
+		failed = &driver.Error{Kind: driver.OutputLimit, Op: op, Err: err}
 	default:
 		failed = &driver.Error{Kind: driver.StartFailed, Op: op, Err: err}
 	}
@@ -192,6 +192,9 @@ func (s *session) Prompt(ctx context.Context, index int, input string) (trace.Tu
 		return turn, failed
 	}
 	turn.StopReason = "end_turn"
+	if !out.Exit.OK() {
+		turn.StopReason = out.Exit.String() // it answered, and says itself that it failed
+	}
 	s.history = append(s.history, exchange{Input: input, Answer: answer})
 	return turn, nil
 }

@@ -124,7 +124,7 @@ func TestFailures(t *testing.T) {
 		{name: "it ends without a word", script: `echo "Traceback: boom" >&2; exit 1`, kind: driver.AgentExited, says: "boom"},
 		{name: "it is killed", script: `echo half; kill -9 $$`, kind: driver.AgentExited, says: "killed"},
 		{name: "it never ends", script: `echo half; sleep 600`, with: func(c *driver.Config) { c.TurnTimeout = 300 * time.Millisecond }, kind: driver.Timeout, says: "300ms"},
-		{name: "it floods", script: `yes`, with: func(c *driver.Config) { c.MaxTurn = 100_000 }, kind: driver.LineTooLong, says: "100000"},
+		{name: "it floods", script: `yes`, with: func(c *driver.Config) { c.MaxSaid = 100_000 }, kind: driver.OutputLimit, says: "100000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := script(t, c.script)
@@ -136,6 +136,14 @@ func TestFailures(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// A command that answered and failed has not ended its turn as one that did not.
+func TestFailureAfterAnAnswer(t *testing.T) {
+	turns, err := run(t, script(t, `echo partial; exit 7`), "hello")
+	if err != nil || turns[0].StopReason != "exit status 7" || turns[0].Finished() || turns[0].CutShort() {
+		t.Errorf("%+v, %v", turns, err)
 	}
 }
 
