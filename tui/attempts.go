@@ -270,6 +270,17 @@ func (p *attemptsPane) Disabled(ctx *Context, id action.ID) string {
 		case p.busy != "" && id != action.PatchRepair:
 			return p.busy
 		}
+		row, _ := p.list.Selected()
+		r := row.run
+		in := r.Applied != nil && !r.Applied.At.IsZero() && r.Applied.Undone.IsZero()
+		switch {
+		case id == action.PatchApply && in:
+			return "it is applied already; " + ctx.Key(action.PatchUndo) + " takes it back"
+		case id == action.PatchApply && (r.Proof == nil || r.Proof.Verdict != run.Proven):
+			return "it is not proven; " + ctx.Key(action.PatchRepair) + " gives its agent another try"
+		case id == action.PatchUndo && r.Applied == nil:
+			return "it is not applied to the project"
+		}
 	}
 	return ""
 }

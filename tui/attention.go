@@ -2,6 +2,7 @@ package tui
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -166,6 +167,14 @@ func (p *attentionPane) draw(*style.Style) []string {
 	}
 	p.top = max(0, min(p.top, first, len(rows)-1))
 	return rows[p.top:]
+}
+
+// offers reports whether an act has something to act on.
+func (p *attentionPane) offers(id action.ID) bool {
+	if id == action.Acknowledge {
+		return len(p.notices()) > 0
+	}
+	return slices.ContainsFunc(p.items, func(x AttentionItem) bool { return x.Kind == "paused" || x.Kind == "breaker" })
 }
 
 // mark is the sign of a kind and its colour.

@@ -136,6 +136,9 @@ func (a *App) live(id action.ID) bool {
 		}
 	case action.Into:
 		return a.opens()
+	case action.Resume, action.Acknowledge:
+		p, ok := a.panes[a.focus].(*attentionPane)
+		return ok && p.offers(id)
 	case action.ValidateOne:
 		return a.focus == PaneRules && a.disabled(id) == ""
 	case action.Retire, action.Restore, action.Retest:

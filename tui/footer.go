@@ -126,9 +126,11 @@ func (a *App) filterRows() []string {
 // opens reports whether the footer names "open" in the pane in focus: every pane knows
 // the act, in these a row leads somewhere.
 func (a *App) opens() bool {
-	switch a.focus {
-	case PaneSessions, PaneTurns, PaneTrace, PaneAttention:
+	switch p := a.panes[a.focus].(type) {
+	case *sessionsPane, *turnsPane, *tracePane:
 		return true
+	case *attentionPane:
+		return p.Leads() != ""
 	}
 	return false
 }

@@ -7,7 +7,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"vise/engine/patch"
+	"vise/engine/patch/run"
 	"vise/themes"
+	"vise/tui/action"
 	"vise/tui/style"
 )
 
@@ -37,7 +40,7 @@ func TestFooterOfPanes(t *testing.T) {
 		"2": {"enter open", "p protect"},
 		"3": {"enter open", "[ ] time"},
 		"6": {"X retire", "V validate it", "e edit", "!U restore"},
-		"8": {"enter open", "A acknowledge", ": commands"},
+		"8": {"!a resume", ": commands"},
 	} {
 		b.press(key, "home")
 		row := ansi.Strip(b.frame()[23])
@@ -162,5 +165,43 @@ func TestTitleIsCut(t *testing.T) {
 	rows := boxed(&box{}, b.app.ctx.Style, p, 2, 30, 8, false)
 	if top := ansi.Strip(rows[0]); !strings.HasSuffix(top, "─╮") || b.app.ctx.Style.Width(top) != 30 {
 		t.Errorf("%q", top)
+	}
+}
+
+// What an attempt does not allow has its reason, and what a row of Attention has nothing
+// for is not offered.
+func TestFooterOffersWhatIsPossible(t *testing.T) {
+	b := newBench(t, worked(t), 80, 24)
+	p := b.app.panes[PaneAttempts].(*attemptsPane)
+	applied := &run.Applied{At: noon}
+	for _, c := range []struct {
+		r    run.Run
+		id   action.ID
+		want string
+	}{
+		{run.Run{ID: "p"}, action.PatchApply, "not proven"},
+		{run.Run{ID: "p", Proof: &run.Proof{Verdict: run.NotProven}}, action.PatchApply, "not proven"},
+		{run.Run{ID: "p", Proof: &run.Proof{Verdict: run.Proven}}, action.PatchApply, ""},
+		{run.Run{ID: "p", Proof: &run.Proof{Verdict: run.Proven}, Applied: applied}, action.PatchApply, "applied already; "},
+		{run.Run{ID: "p"}, action.PatchUndo, "not applied"},
+		{run.Run{ID: "p", Applied: applied}, action.PatchUndo, ""},
+	} {
+		p.list.Set([]attemptRow{{run: c.r}}, false, false)
+		ctx := *b.app.ctx
+		ctx.Patch = &patch.Bench{}
+		if got := p.Disabled(&ctx, c.id); got != c.want && (c.want == "" || !strings.Contains(got, c.want)) {
+			t.Errorf("%s of %+v: %q, want %q", c.id, c.r, got, c.want)
+		}
+	}
+	q := b.app.panes[PaneAttention].(*attentionPane)
+	q.items, q.cursor = nil, 0
+	b.press("8")
+	for _, id := range []action.ID{action.Resume, action.Acknowledge, action.Into} {
+		if b.app.live(id) {
+			t.Errorf("%s is offered where nothing waits", id)
+		}
+	}
+	if q.items = []AttentionItem{{Kind: "paused"}}; !b.app.live(action.Resume) {
+		t.Error("a paused repair cannot be resumed")
 	}
 }

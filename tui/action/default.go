@@ -57,7 +57,7 @@ var defaults = []Action{
 	{ID: ViewEvidence, Title: "view Evidence: validation, rules, journal", Group: "view", Scope: Global, Keys: []string{"E"}},
 	{ID: ViewPatch, Title: "view Patch: attempts of coding agents", Group: "view", Scope: Global, Keys: []string{"P"}},
 	{ID: Zoom, Title: "zoom this pane", Short: "zoom", Group: "view", Scope: Global, Keys: []string{"z"}, Rank: 13},
-	{ID: Half, Title: "give this pane most of the screen", Group: "view", Scope: Global, Keys: []string{"Z"}},
+	{ID: Half, Title: "give this pane most of the room", Group: "view", Scope: Global, Keys: []string{"Z"}},
 	{ID: Wider, Title: "make this pane wider", Group: "view", Scope: Global, Keys: []string{">"}},
 	{ID: Narrower, Title: "make this pane narrower", Group: "view", Scope: Global, Keys: []string{"<"}},
 	{ID: Taller, Title: "make this pane taller", Group: "view", Scope: Global, Keys: []string{"+"}},
