@@ -86,6 +86,9 @@ func TestPairedVerdict(t *testing.T) {
 		if err := tx.PutVerdict(v); err != nil {
 			return err
 		}
+		if err := tx.PutRule(rule.Rule{ID: "r-1", CreatedAt: "2026-03-16T12:00:00Z", Text: "Pass the reason code.", Status: rule.Active, Scope: "refunds"}); err != nil {
+			return err
+		}
 		return tx.Emit(event.Event{Type: event.ValidationVerdict, RuleID: "r-1", Data: map[string]any{"outcome": "promote", "verdict_id": "v-1", "reason": v.Reason}})
 	})
 	d.activity(Activity{})
