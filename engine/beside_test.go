@@ -23,7 +23,9 @@ func TestEpisodesBesideByPlace(t *testing.T) {
 			if err := tx.PutEpisode(episode.Episode{ID: id, SessionID: session, NoticeIDs: []string{note}, CreatedAt: "x", Status: episode.CandidateAdded, Attempts: 1, CandidateID: own}); err != nil {
 				return err
 			}
-			call := func(name, args string) episode.Call { return episode.Call{ID: name, Name: name, Arguments: args, OK: true, Ran: true} }
+			call := func(name, args string) episode.Call {
+				return episode.Call{ID: name, Name: name, Arguments: args, OK: true, Ran: true}
+			}
 			return tx.PutStep(episode.Step{EpisodeID: id, Attempt: 1, Turn: 1, Text: "I inspect trace " + session + ".2.", Calls: []episode.Call{
 				call("harness_notice_read", `{"notice_id":"`+note+`"}`), call("harness_trace_inspect", `{"trace_id":"`+session+`.2"}`),
 				call("harness_rules_search", `{"query":"`+query+`"}`), call("harness_notice_ack", `{"notice_id":"`+note+`","rule_id":"`+own+`"}`)}})

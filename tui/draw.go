@@ -129,7 +129,7 @@ func (a *App) header(form layout.Form) string {
 		a.tabs = append(a.tabs, tab{0, from, a.w - r.Left(), v.act()})
 	}
 	role, mark, text := a.state()
-	help := "  "+a.ctx.Key(action.Help)+" help "
+	help := "  " + a.ctx.Key(action.Help) + " help "
 	if form == layout.Single {
 		help = " "
 	}
