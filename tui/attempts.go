@@ -8,6 +8,7 @@ import (
 
 	"vise/engine/event"
 	"vise/engine/guard"
+	"vise/engine/patch/policy"
 	"vise/engine/patch/risk"
 	"vise/engine/patch/run"
 	"vise/tui/action"
@@ -219,7 +220,7 @@ func (p *attemptsPane) moved(ctx *Context) tea.Cmd {
 func (p *attemptsPane) apply(ctx *Context) tea.Cmd {
 	r := p.detail.run
 	reviewed := p.sure == seen(r)
-	if len(r.Causes) > 0 && !reviewed && r.Proof != nil && r.Proof.Verdict == run.Proven {
+	if len(r.Causes) > 0 && !reviewed && r.Proof != nil && r.Proof.Passes() && r.Outcome != policy.Deny {
 		p.sure = seen(r)
 		return func() tea.Msg {
 			return sayMsg{"you must look at it first: " + r.Causes[0].Says() + "; a again says that you did and applies it", style.Warn}

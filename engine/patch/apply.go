@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"vise/engine/event"
+	"vise/engine/patch/policy"
 	"vise/engine/patch/risk"
 	"vise/engine/patch/run"
 	"vise/engine/patch/tree"
 )
 
-// Apply writes a proven patch to the project. It is refused when the patch is not
-// proven, when a person must look at it and none did (reviewed), and when the
+// Apply writes a proven patch to the project. It is refused when its commands did not
+// pass, when the policy denies it, when a person must look at it and none did
+// (reviewed; that is the answer to a policy that says review), and when the
 // project is not the base any more: the proof speaks of the base only. A path that
 // changes in the moment it is written is left alone. A failure on the way takes
 // everything back; after a crash the next Apply or Undo does. One patch is written
@@ -34,11 +36,13 @@ func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, e
 	switch {
 	case r.Applied != nil && r.Applied.Undone.IsZero():
 		return fail(r, "it is applied already; vise patch apply --undo %s takes it back", id)
-	case r.Proof == nil || r.Proof.Verdict != run.Proven:
+	case r.Outcome == policy.Deny:
+		return fail(r, "the policy denies it: %s; change the policy and run the agent again", causesText(r.Causes))
+	case r.Proof == nil || !r.Proof.Passes():
 		return fail(r, "it is not proven; vise patch prove %s, or vise repair %s", id, id)
 	case r.Patch == nil || len(r.Patch.Entries) == 0:
 		return fail(r, "it changes nothing")
-	case len(r.Causes) > 0 && !reviewed:
+	case (len(r.Causes) > 0 || r.Proof.Verdict != run.Proven) && !reviewed:
 		return fail(r, "a person must look at it: %s; vise patch diff %s shows it, --reviewed says that you did", causesText(r.Causes), id)
 	case !r.Patch.Complete || len(r.Unseen) > 0:
 		return fail(r, "it is not complete")

@@ -1,10 +1,13 @@
 package patch_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"vise/engine/patch/run"
 )
 
 // A path that becomes a file, a folder or a link of another kind is applied and taken
@@ -89,4 +92,54 @@ func listing(t *testing.T, root string) string {
 		t.Fatal(err)
 	}
 	return strings.Join(out, "\n")
+}
+
+// A patch of which only the policy asks a person is written once a person has
+// looked; one that the policy denies, or that fails, is not.
+func TestReviewedPatchIsApplied(t *testing.T) {
+	policy := `version = 2
+[filesystem]
+allow_write = ["value.txt"]
+deny = ["no.txt"]
+[process]
+default = "allow"
+[proof]
+tests = [["sh", "check.sh"]]
+`
+	for name, c := range map[string]struct{ script, refused string }{
+		"review":         {"printf right > value.txt; echo x > README.md", ""},
+		"deny":           {"printf right > value.txt; echo x > README.md; echo x > no.txt", "the policy denies it"},
+		"it fails":       {"printf wrong > value.txt; echo x > README.md", "it is not proven"},
+		"the agent does": {"printf right > value.txt; echo x > README.md; exit 3", "it is not proven"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := maps.Clone(value)
+			files["vise-policy.toml"] = policy
+			d := newDesk(t, files, nil)
+			r, err := d.bench.Prove(t.Context(), d.start([]string{"sh", "-c", c.script}).ID)
+			if err != nil || r.Proof.Verdict != run.NotProven {
+				t.Fatalf("%+v, %v", r.Proof, err)
+			}
+			if _, err := d.bench.Apply(t.Context(), r.ID, false); err == nil {
+				t.Fatal("written though nobody has looked")
+			}
+			_, err = d.bench.Apply(t.Context(), r.ID, true)
+			if c.refused != "" {
+				if err == nil || !strings.Contains(err.Error(), c.refused) {
+					t.Errorf("%v, want %s", err, c.refused)
+				}
+				d.holds("value.txt", "base")
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.holds("value.txt", "right")
+			d.holds("README.md", "x\n")
+			if _, err := d.bench.Undo(t.Context(), r.ID); err != nil {
+				t.Error(err)
+			}
+			d.holds("value.txt", "base")
+		})
+	}
 }

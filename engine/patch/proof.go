@@ -192,11 +192,11 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 		p.Signature = signature("agent", nil, string(r.Status))
 		return end(risk.AgentFailed, badEnd(r))
 	}
-	if r.Outcome != policy.Allow {
-		return end(risk.PolicyClass, fmt.Sprintf("the policy says %s", r.Outcome))
-	}
 	if p.BaseTests, err = b.baseTests(ctx, r, base, pl.Plan, p.PlanDigest, limit); err != nil {
 		return p, err
+	}
+	if r.Outcome != policy.Allow {
+		return end(risk.PolicyClass, fmt.Sprintf("the policy says %s", r.Outcome))
 	}
 	p.Verdict, p.Ended = run.Proven, b.now()
 	return p, nil

@@ -115,7 +115,7 @@ func (b *Bench) baseTests(ctx context.Context, r run.Run, base *tree.Tree, pl ru
 // whatever they do, unless they are runners that always say how many ran.
 func fewer(causes []risk.Cause, p run.Proof) []risk.Cause {
 	causes = slices.DeleteFunc(slices.Clone(causes), func(c risk.Cause) bool { return c.Code == "fewer_tests" || c.Code == "no_tests" })
-	if p.Verdict != run.Proven {
+	if !p.Passes() {
 		return causes
 	}
 	n := ran(p.Phases)

@@ -281,8 +281,9 @@ func (a *app) patchApply() *cobra.Command {
 	var undo, reviewed bool
 	c := &cobra.Command{
 		Use: "apply RUN", Short: "Write a proven patch to the project, or take it back", Args: cobra.ExactArgs(1),
-		Long: "Refused when the patch is not proven, when the project is not what the proof was made on, and, without\n" +
-			"--reviewed, when a person must look at it. All of it is written or nothing; --undo takes it back.\n" +
+		Long: "Refused when the commands of the proof did not pass, when the policy denies a path, when the project is\n" +
+			"not what the proof was made on, and, without --reviewed, when a person must look at it (also where the\n" +
+			"policy says review). All of it is written or nothing; --undo takes it back.\n" +
 			"Of a run that was repaired the repaired patch is meant.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if undo && reviewed {

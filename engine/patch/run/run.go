@@ -3,6 +3,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	"vise/engine/link"
@@ -113,6 +114,15 @@ type Proof struct {
 	PatchDigest string    `json:"patch_digest"`
 	Started     time.Time `json:"started"`
 	Ended       time.Time `json:"ended"`
+}
+
+// Passes reports a proof whose every command passed: it is proven, or only the policy
+// asks a person about the patch.
+func (p Proof) Passes() bool {
+	if p.Verdict == Proven {
+		return true
+	}
+	return p.Class == risk.PolicyClass && len(p.Phases) > 0 && !slices.ContainsFunc(p.Phases, func(f Phase) bool { return !f.Passed })
 }
 
 // Phase names.
