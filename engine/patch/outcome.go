@@ -48,6 +48,9 @@ func Says(l run.Loop) string {
 		}
 		return "look at the patch and decide: " + strings.Join(list, "; ")
 	case "attempts_exhausted":
+		if r.Attempt == 1 {
+			return "still not proven after 1 proof"
+		}
 		return fmt.Sprintf("still not proven after %d proofs", r.Attempt)
 	case "no_progress":
 		return map[string]string{"same_patch": "the agent made the same patch again", "empty_patch": "the agent took everything back", "same_failure": "the same failure came back"}[r.Detail]

@@ -193,6 +193,8 @@ func TestClassify(t *testing.T) {
 	for _, f := range []run.Phase{
 		{Phase: run.Tests, ReturnCode: code(127), Output: "x"},
 		{Phase: run.Setup, ReturnCode: code(1)},
+		{Phase: run.Tests, ReturnCode: code(2), Output: "nosuchcc x.c\nmake: nosuchcc: No such file or directory\nmake: *** [Makefile:2: test] Error 127\n"},
+		{Phase: run.Tests, ReturnCode: code(1), Output: "> x@1.0.0 test\n> nosuch\n\nsh: 1: nosuch: not found\nnpm error Lifecycle script failed\n"},
 		{Phase: run.Tests, ReturnCode: code(1), Output: "/usr/bin/python3: No module named pytest"},
 		{Phase: run.Build, ReturnCode: code(2), Output: "make: gcc: No such file or directory"},
 		{Phase: run.Build, Detail: "could not be started: executable file not found"},

@@ -312,6 +312,9 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name, shown string,
 		f.ReturnCode = &ran.Exit.Code
 	} else {
 		f.Detail = ran.Exit.String()
+		if ran.Exit.Signal == "killed" {
+			f.Detail += " by another program: by the system, if memory was short"
+		}
 	}
 	f.Passed = ran.OK()
 	if name == run.Tests {
@@ -327,7 +330,7 @@ func (b *Bench) phase(ctx context.Context, p *run.Proof, id, name, shown string,
 var errEndless = errors.New("it wrote without end")
 
 // machineFault are messages of a machine that lacks something, not of a patch.
-var machineFault = regexp.MustCompile(`(?i)command not found|: not found$|no module named ['"]?(pytest|pip|venv|build|setuptools)\b|no space left on device|cannot allocate memory|out of memory|` +
+var machineFault = regexp.MustCompile(`(?im)command not found|: not found\z|(?:^\S*\bsh|: (?:line )?\d+): \S+: not found$|^make(?:\[\d+\])?: \*\*\* .* Error 12[67]\b|^make(?:\[\d+\])?: \S+: No such file or directory|^npm (?:err!|error) (?:code|errno) 12[67]\b|no module named ['"]?(pytest|pip|venv|build|setuptools)\b|no space left on device|cannot allocate memory|out of memory|` +
 	`temporary failure in name resolution|could not resolve host|network is unreachable|connection refused .*proxy|getaddrinfo (enotfound|eai_again)|dial tcp.*(lookup|connect)|` +
 	`read-only file system|too many open files|exec format error|executable file not found in|gcc.*no such file or directory|cc1?: not found|linker .* not found|toolchain .* not (installed|available)|` +
 	`requires go >= |EROFS|ENOSPC`)

@@ -29,7 +29,7 @@ const (
 	maxSummary     = 4 << 20
 )
 
-var countingLine = regexp.MustCompile(`^(?:=== RUN |\s*--- (?:PASS|FAIL): |test result: |Ran \d+ tests? in |(?:OK|FAILED) \(|(?:#|ℹ) (?:pass|fail) \d|\s*\d+ (?:passing|failing)\b)`)
+var countingLine = regexp.MustCompile(`^(?:=== RUN |\s*--- (?:PASS|FAIL): |test result: |Ran \d+ tests? in |(?:OK|FAILED)(?: \(|\s*$)|(?:#|ℹ) (?:pass|fail) \d|\s*\d+ (?:passing|failing)\b)`)
 
 func (s *summary) add(text []byte) {
 	for part := range bytes.Lines(text) {

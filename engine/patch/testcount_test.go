@@ -29,6 +29,7 @@ func TestFewerTestsThanOnTheBaseNeedAPerson(t *testing.T) {
 		"go, init leaves":                        {golang, `printf 'package x\n\nimport "os"\n\nfunc init() { os.Exit(0) }\n' > x.go`, true},
 		"go, TestMain leaves":                    {golang, `printf 'package x\n\nimport (\n"os"\n"testing"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n' > main_test.go`, true},
 		"go, mended":                             {golang, `printf 'package x\n\nfunc Round() int { return 2 }\n' > round.go`, false},
+		"python, the source prints a count":      {python, `printf 'import os\nprint("Ran 1 test in 0.001s", flush=True)\nos._exit(0)\n' > src/calc.py`, true},
 		"python, the source skips":               {python, `printf 'import unittest\ndef add(a, b): raise unittest.SkipTest("later")\n' > src/calc.py`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +98,7 @@ func TestCountsOfRunners(t *testing.T) {
 		"Ran 5 tests in 0.001s\n\nFAILED (failures=1, skipped=1, expected failures=1)\n":                   {2, 3},
 		"Ran 4 tests in 0.001s\n\nFAILED (errors=1, unexpected successes=1)\n":                             {2, 4},
 		"Ran 3 tests in 0.001s\n\nOK\n":                                                                    {3, 3},
+		"Ran 3 tests in 0.001s\n\nOK\n.\nRan 2 tests in 0.001s\n\nOK (skipped=1)\n":                        {4, 4},
 		"ℹ tests 3\nℹ pass 2\nℹ fail 1\n":                                                                  {2, 3},
 		"  3 passing (4ms)\n  1 failing\n":                                                                 {3, 4},
 		"  2 passing (4ms)\n":                                                                              {2, 2},

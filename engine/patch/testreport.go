@@ -74,14 +74,14 @@ var (
 	goFail     = regexp.MustCompile(`(?m)^--- FAIL: \S+`)
 	pytestLine = regexp.MustCompile(`(?m)^=*\s*(?:.*?\b\d+ (?:failed|passed|error)).*$`)
 	errorCount = regexp.MustCompile(`(?i)(\d+)\s+errors?\b`)
-	unitRan    = regexp.MustCompile(`(?m)^Ran (\d+) tests? in `)
-	unitEnd    = regexp.MustCompile(`(?m)^(?:OK|FAILED) \((.*)\)`)
-	equals     = regexp.MustCompile(`(failures|errors|unexpected successes|skipped|expected failures)=(\d+)`)
-	cargoLine  = regexp.MustCompile(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed`)
-	tapPass    = regexp.MustCompile(`(?m)^(?:#|ℹ) pass (\d+)`)
-	mochaPass  = regexp.MustCompile(`(?m)^\s*(\d+) passing\b`)
-	mochaFail  = regexp.MustCompile(`(?m)^\s*(\d+) failing\b`)
-	tapFail    = regexp.MustCompile(`(?m)^(?:#|ℹ) fail (\d+)`)
+	// A summary of unittest is two lines; one of them alone is the program's own text.
+	unitRan   = regexp.MustCompile(`(?m)^Ran (\d+) tests? in .*\s+^(?:OK|FAILED)(?: \((.*)\))?\s*$`)
+	equals    = regexp.MustCompile(`(failures|errors|unexpected successes|skipped|expected failures)=(\d+)`)
+	cargoLine = regexp.MustCompile(`(?m)^test result: \w+\. (\d+) passed; (\d+) failed`)
+	tapPass   = regexp.MustCompile(`(?m)^(?:#|ℹ) pass (\d+)`)
+	mochaPass = regexp.MustCompile(`(?m)^\s*(\d+) passing\b`)
+	mochaFail = regexp.MustCompile(`(?m)^\s*(\d+) failing\b`)
+	tapFail   = regexp.MustCompile(`(?m)^(?:#|ℹ) fail (\d+)`)
 )
 
 // ReadTests reads the counts and the names of failing tests from the output of go
@@ -106,18 +106,20 @@ func ReadTests(output string) Report {
 			p, f = p+atoi(x[1]), f+atoi(x[2])
 		}
 		sum(p, f)
-	} else if n := number(unitRan, output); n != nil {
-		bad, left := 0, 0 // a test that is skipped, or may fail, shows nothing
-		if m := unitEnd.FindStringSubmatch(output); m != nil {
-			for _, x := range equals.FindAllStringSubmatch(m[1], -1) {
+	} else if m := unitRan.FindAllStringSubmatch(output, -1); m != nil {
+		passed, failed := 0, 0
+		for _, one := range m {
+			bad, left := 0, 0 // a test that is skipped, or may fail, shows nothing
+			for _, x := range equals.FindAllStringSubmatch(one[2], -1) {
 				if x[1] == "skipped" || x[1] == "expected failures" {
 					left += atoi(x[2])
 				} else {
 					bad += atoi(x[2])
 				}
 			}
+			passed, failed = passed+max(0, atoi(one[1])-bad-left), failed+bad
 		}
-		sum(max(0, *n-bad-left), bad)
+		sum(passed, failed)
 	} else if p, f := number(tapPass, output), number(tapFail, output); p != nil && f != nil {
 		sum(*p, *f)
 	} else if p := number(mochaPass, output); p != nil {
