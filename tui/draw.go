@@ -155,6 +155,9 @@ func (a *App) state() (style.Role, string, string) {
 	case len(a.ctx.Incidents) > 0:
 		return style.Bad, g.Alert, "idle, " + count(len(a.ctx.Incidents), "error") + ": 8 Attention"
 	}
+	if a.cfg.ReadOnly != "" {
+		return style.Faint, g.Trial, "read-only"
+	}
 	return style.Faint, g.Trial, "idle"
 }
 

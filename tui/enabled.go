@@ -18,6 +18,9 @@ func (a *App) reason(id action.ID) string {
 		}
 		return "there is no project here; vise init writes one, vise demo needs none"
 	}
+	if a.cfg.ReadOnly != "" && writing[id] {
+		return a.cfg.ReadOnly
+	}
 	run := a.conductor.Running()
 	if starts := id == action.Replay || id == action.Import || id == action.Score || id == action.Agent || id == action.Validate || id == action.ValidateOne; starts && a.ctx.Held != nil {
 		return "a repair is held: {run.step} steps, {run.continue} continues, {run.cancel} cancels it"

@@ -33,6 +33,9 @@ type Config struct {
 	Harness *engine.Harness
 	Store   *store.Store
 	Bus     *event.Bus
+	// ReadOnly is why the workbench only reads; "" = it owns the store. Then Harness and Bus
+	// are nil, and what another process writes is looked for.
+	ReadOnly string
 	// Stepper is the hold given to engine.Options.Stepper; nil: repairs are not held.
 	Stepper *Hold
 	// Replay runs a recorded session through the agent; nil: no agent is configured.
@@ -153,7 +156,7 @@ func Run(ctx context.Context, cfg Config) error {
 		r.lines = &linear{out: cfg.Out, msgs: make(chan tea.Msg), ctx: pctx, crash: r.crash}
 	}
 	conductor := &Conductor{ctx: pctx, harness: cfg.Harness, replay: cfg.Replay, hold: cfg.Stepper, patch: cfg.Patch, errands: cfg.Errands, patchHold: cfg.PatchStepper, now: cfg.Now, send: r.send, crash: r.crash, auto: cfg.AutoValidate}
-	if cfg.Store != nil {
+	if cfg.Store != nil && cfg.ReadOnly == "" {
 		if cfg.place, cfg.placed, err = ReadPlace(cfg.Store); err != nil {
 			themeErr = errors.Join(themeErr, err) // told, and begun afresh
 		}
@@ -184,6 +187,12 @@ func Run(ctx context.Context, cfg Config) error {
 			feed(pctx, cfg.Bus, cmp.Or(cfg.feedEvery, feedEvery), r.send)
 		})
 	}
+	if cfg.Store != nil && cfg.Bus == nil {
+		work.Go(func() {
+			defer r.recover()
+			lookAgain(pctx, cfg.Store, lookEvery, r.send)
+		})
+	}
 	work.Go(func() {
 		defer r.recover()
 		if themeErr != nil {
@@ -212,7 +221,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	err = r.ended(context.Cause(ctx), err, app)
 	app.cfg.Log.Info("the workbench ended", "last_act", app.lastAct, "err", err)
-	if cfg.Store != nil {
+	if cfg.Store != nil && cfg.ReadOnly == "" {
 		last := app.place()
 		var crash *Crash
 		if last.Ended = !errors.As(err, &crash); crash != nil {

@@ -149,7 +149,7 @@ type (
 // keepPlace saves the place when it has changed, once a second at most.
 func (a *App) keepPlace() tea.Cmd {
 	k := whereabouts{a.view, a.focus, a.zoom, a.half, *a.ctx.Scope}
-	if !a.unsaved && k == a.placeKept || a.saving || !a.ready() {
+	if !a.unsaved && k == a.placeKept || a.saving || !a.ready() || a.cfg.ReadOnly != "" {
 		return nil
 	}
 	a.unsaved, a.placeKept, a.saving = false, k, true

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -62,18 +63,26 @@ type opening struct {
 	keys    func(action string) string // where a binding is written
 	// fleeting: the project's folder goes when the workbench ends.
 	fleeting bool
+	// readOnly: the store is only read.
+	readOnly bool
 }
 
 // openWorkbench runs the workbench over a project, which it owns meanwhile.
 func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) error {
+	if o.readOnly {
+		return a.lookOn(ctx, cfg, o, "this workbench only reads (--read-only)")
+	}
 	hold := tui.NewHold(cfg.Repair.HoldIn(true))
 	n := needs{mayAgent: true, repair: true, stepper: hold}
 	logs, err := a.logToFile(cfg)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return a.lookOn(ctx, cfg, o, "the project's store cannot be written: "+causeOf(err))
+	}
 	if err != nil {
 		return err
 	}
 	defer logs.Close()
-	return a.withProject(ctx, cfg, n, func(h *harness) error {
+	err = a.withProject(ctx, cfg, n, func(h *harness) error {
 		s := a.screen(o.name, cfg)
 		s.Harness, s.Store, s.Bus, s.Session = h.Harness, h.store, h.Events(), o.session
 		s.KeyPlace = o.keys
@@ -109,6 +118,49 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 		}
 		return tui.Run(ctx, s)
 	})
+	var busy *store.BusyError
+	if errors.As(err, &busy) {
+		return fmt.Errorf("%w; another workbench does, too: vise --read-only", err)
+	}
+	return err
+}
+
+// causeOf is the end of an error: of a file what is wrong with it, not which.
+func causeOf(err error) string {
+	var file *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &file):
+		return file.Err.Error()
+	case errors.As(err, &link):
+		return link.Err.Error()
+	}
+	return err.Error()
+}
+
+// lookOn opens the workbench over a store that it only reads: another process may own it,
+// or nobody may write it. It keeps no log and no place.
+func (a *app) lookOn(ctx context.Context, cfg *config.Config, o opening, why string) error {
+	st, err := store.OpenView(ctx, storeOptions(cfg, nil))
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	s := a.screen(o.name, cfg)
+	s.Store, s.ReadOnly, s.KeyPlace, s.Fresh, s.Link, s.Session = st, why, o.keys, o.fresh, o.link, o.session
+	if s.Session != "" {
+		if err := st.View(func(tx *store.Tx) error {
+			head, err := findSession(tx, s.Session)
+			s.Session = head.ID
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	if s.Patch, err = a.bench(cfg, st, nil, nil); err != nil {
+		return err
+	}
+	return tui.Run(ctx, s)
 }
 
 // logToFile sends the log to a file of the project: a line on standard error would
