@@ -8,6 +8,7 @@ package trace
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 	"vise/engine/link"
 )
@@ -87,7 +88,7 @@ type Counts struct {
 	Turns  int `json:"turns"`  // external user inputs (synthetic turns do not count)
 	Steps  int `json:"steps"`  // LLM spans
 	Calls  int `json:"calls"`  // TOOL spans: calls issued, answered or not
-	Errors int `json:"errors"` // TOOL spans with Error set
+	Errors int `json:"errors"` // TOOL spans with Error set, and turns that failed
 }
 
 // Tool is a tool of the agent under test.
@@ -148,6 +149,14 @@ func (t Turn) Finished() bool {
 	}
 	return false
 }
+
+// exitStatus starts the stop reason of a command that answered and said by its exit
+// status that it failed.
+const exitStatus = "exit status "
+
+// Failed reports that the agent answered and says itself that it failed: its command
+// ended with a status other than 0. The turn is judged, as one that failed.
+func (t Turn) Failed() bool { return strings.HasPrefix(t.StopReason, exitStatus) }
 
 // Answer is the last text that the agent itself gave in the turn, "" for none.
 func (t Turn) Answer() string {
@@ -220,6 +229,9 @@ func Count(turns []Turn) Counts {
 	for _, t := range turns {
 		if !t.Synthetic {
 			c.Turns++
+		}
+		if t.Failed() {
+			c.Errors++
 		}
 		for _, s := range t.Spans {
 			switch s.Kind {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"vise/engine/event"
+	"vise/engine/trace"
 	"vise/store"
 )
 
@@ -194,7 +195,11 @@ func sentence(e event.Event) string {
 	case event.TurnReplayed:
 		s := fmt.Sprintf("%s · %s, %s, %s", turn, counted(d["steps"], "model step"), counted(d["calls"], "call"), counted(d["errors"], "error"))
 		if why := words("stop_reason"); why != "end_turn" && why != "" && d["stop_reason"] != nil {
-			s += " · ended " + why
+			ended := " · ended "
+			if (trace.Turn{StopReason: why}).Failed() {
+				ended = " · the agent's command failed: "
+			}
+			s += ended + why
 		}
 		return s
 	case event.Notice:

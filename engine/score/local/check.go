@@ -70,6 +70,7 @@ type effect [metrics]severity
 var effects = map[string]effect{
 	"no_activity":       {completion: fault},
 	"no_answer":         {completion: fault, coherence: fault},
+	"command_failed":    {completion: fault},
 	"last_call_failed":  {completion: fault, tools: fault},
 	"unrecovered":       {completion: sign, tools: sign},
 	"repeat_failed":     {tools: sign, arguments: sign},

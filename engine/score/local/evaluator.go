@@ -142,6 +142,9 @@ func (e *Evaluator) read(t trace.Turn) *turn {
 		}
 		w.tail = &s.ID
 	}
+	if t.Failed() {
+		w.hit("command_failed", 1, w.tail, "the agent's command failed: %s", quote(first(t.StopReason, 60)))
+	}
 	e.outcome(w)
 	e.answer(w, t.Input)
 	e.turns++

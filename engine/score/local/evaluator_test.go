@@ -87,6 +87,7 @@ func TestTurn(t *testing.T) {
 		{"small numbers are in every text", turns{spans("x", tool("get_a", `{}`, "a"), says("There are 7."))}, "", "1 1 1 - 1"},
 		{"the user asks much the same", turns{spans("red blue green grey", says("One.")), spans("red blue green grey pink gold", says("Two."))}, "user_repeat", "0.85 0.65 - - -"},
 		{"an unanswered change is none", turns{spans("x", pendingSet, says("I have updated it."))}, "done_unsupported", "0.85 1 1 - 1"},
+		{"a command that answered and failed", turns{{Input: "x", StopReason: "exit status 7", Spans: []trace.Span{says("partial")}}}, "command_failed", "0.4 1 - - -"},
 		{"another language stays silent", turns{spans("x", says("Ich werde das gleich nachsehen und melde mich."))}, "", "1 1 - - -"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

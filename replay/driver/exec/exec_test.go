@@ -142,7 +142,7 @@ func TestFailures(t *testing.T) {
 // A command that answered and failed has not ended its turn as one that did not.
 func TestFailureAfterAnAnswer(t *testing.T) {
 	turns, err := run(t, script(t, `echo partial; exit 7`), "hello")
-	if err != nil || turns[0].StopReason != "exit status 7" || turns[0].Finished() || turns[0].CutShort() {
+	if err != nil || turns[0].StopReason != "exit status 7" || turns[0].Finished() || turns[0].CutShort() || !turns[0].Failed() || trace.Count(turns).Errors != 1 {
 		t.Errorf("%+v, %v", turns, err)
 	}
 }
