@@ -260,3 +260,31 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A recording of a version that knew fewer forms of what changes goes on answering: its
+// requests are read again, in their order, and only what was not asked for yet.
+func TestTapeOfAnEarlierVersion(t *testing.T) {
+	request := func(date string) []byte {
+		return []byte(`{"messages":[{"role":"system","content":"Today is ` + date + `."},{"role":"user","content":"hi"}]}`)
+	}
+	var kept []Exchange
+	for i, body := range []string{"one", "two"} {
+		old := request("2026-11-30") // kept as it came
+		kept = append(kept, Exchange{Seq: i + 1, Key: Key("POST", "/p", old), Method: "POST", Path: "/p", Request: old, Status: 200, Body: []byte(body)})
+	}
+	tape := NewTape(kept)
+	for _, want := range []string{"one", "two"} {
+		asked, _ := Matcher{}.Canonical(request("2026-12-01"))
+		e, miss := tape.Take("POST", "/p", asked)
+		if miss != nil || string(e.Body) != want {
+			t.Fatalf("want %s, got %+v %+v", want, e, miss)
+		}
+	}
+	asked, _ := Matcher{}.Canonical(request("2026-12-01"))
+	if _, miss := tape.Take("POST", "/p", asked); miss == nil {
+		t.Error("an answer was handed out twice")
+	}
+	if left, _ := tape.Left(); left != 0 {
+		t.Errorf("%d left", left)
+	}
+}

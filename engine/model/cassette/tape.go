@@ -30,6 +30,7 @@ type Tape struct {
 	left      map[string][]*Exchange
 	order     []*Exchange
 	used      map[*Exchange]bool
+	renewed   bool // left goes by keys of today
 	last      int
 	reordered int
 	misses    []Miss
@@ -58,6 +59,9 @@ func (t *Tape) Take(method, path string, canonical []byte) (*Exchange, *Miss) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := Key(method, path, canonical)
+	if len(t.left[key]) == 0 && !t.renewed {
+		t.renew()
+	}
 	if queue := t.left[key]; len(queue) > 0 {
 		e := queue[0]
 		t.left[key] = queue[1:]
@@ -82,6 +86,25 @@ func (t *Tape) Take(method, path string, canonical []byte) (*Exchange, *Miss) {
 		t.misses = append(t.misses, m)
 	}
 	return nil, &m
+}
+
+// renew goes by keys made anew: what changes from run to run is recognised better by
+// later versions, and a recording of an earlier one still holds it and a key over it.
+// Only a request that is not found pays for that.
+func (t *Tape) renew() {
+	t.renewed = true
+	clear(t.left)
+	for _, e := range t.order {
+		if t.used[e] {
+			continue
+		}
+		key := e.Key
+		if len(e.Request) > 0 {
+			canonical, _ := Matcher{}.Canonical(e.Request)
+			key = Key(e.Method, e.Path, canonical)
+		}
+		t.left[key] = append(t.left[key], e)
+	}
 }
 
 // Misses are the requests that found no answer, in order; at most 64 are kept.
