@@ -61,8 +61,12 @@ func (b *Bench) Start(ctx context.Context, q Request) (run.Run, error) {
 	}
 	defer b.use(base.Digest)()
 	free()
+	left, err := tree.LeftOut(ctx, b.o.Root, b.outside())
+	if err != nil {
+		return fail(err)
+	}
 	r := run.Run{ID: b.newID(), Task: b.mask(q.Task, maxPacketTask), Command: b.shown(q.Argv), Created: b.now(), Status: run.Running,
-		BaseDigest: base.Digest, BaseFiles: len(base.Files), PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
+		BaseDigest: base.Digest, BaseFiles: len(base.Files), LeftOut: left, PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
 	limited, stop := context.WithTimeoutCause(ctx, b.o.MaxRuntime, errBudget)
 	defer stop()
 	purse, err := b.o.Reserve(trace.Usage{})

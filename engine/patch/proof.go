@@ -183,6 +183,10 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 		p.Class = classify(bad)
 		p.Signature = signature(bad.Phase, report.Failed, bad.Output+bad.Detail)
 		reasons := []string{says(bad)}
+		if left := missed(b.o.Root, r.LeftOut, bad.Output); left != "" && (p.Class == risk.Tests || p.Class == risk.BuildFailed) {
+			p.Class = risk.Environment
+			reasons = append(reasons, "it lacks "+left+", which is ignored and in no workspace; name the command that makes it in proof.setup of the policy")
+		}
 		if r.Status != run.Passed { // its work may be half done
 			reasons = append(reasons, badEnd(r))
 		}

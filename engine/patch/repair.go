@@ -290,7 +290,7 @@ func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) 
 		return "", "", err
 	}
 	r := run.Run{ID: l.Next, Task: from.Task, Command: s.shown(c.Argv), RepairOf: l.RunID, Attempt: l.Attempt + 1, Created: s.now(), Status: run.Running,
-		BaseDigest: from.BaseDigest, BaseFiles: from.BaseFiles, PolicyDigest: from.PolicyDigest, PolicyFile: from.PolicyFile, Policy: from.Policy, Decision: from.Policy.Command(c.Argv)}
+		BaseDigest: from.BaseDigest, BaseFiles: from.BaseFiles, LeftOut: from.LeftOut, PolicyDigest: from.PolicyDigest, PolicyFile: from.PolicyFile, Policy: from.Policy, Decision: from.Policy.Command(c.Argv)}
 	start := &from
 	if l.Profile == risk.Seed {
 		start = nil // the seed's repairs begin blind, from the bare base

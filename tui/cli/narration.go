@@ -30,6 +30,7 @@ type narrator struct {
 	err  error
 	// The beginning of a line that whoever (run and phase) has not ended yet.
 	whose, phase, part string
+	shown              int // bytes of whose live output
 }
 
 // narrate starts a narrator behind what the journal already holds.
@@ -89,6 +90,9 @@ func (n *narrator) journal() error {
 // one is printed in parts.
 const maxLiveLine = 2000
 
+// maxLive is how much of what one agent or phase writes is printed, in bytes.
+const maxLive = 256 << 10
+
 // live prints a piece of what an agent or a phase writes.
 func (n *narrator) live(e event.Event) {
 	if n.a.json {
@@ -99,7 +103,16 @@ func (n *narrator) live(e event.Event) {
 	text, _ := e.Data["text"].(string)
 	if whose := e.RunID + " " + phase; whose != n.whose {
 		n.cut()
+		n.shown = 0
 		n.whose, n.phase = whose, strings.ReplaceAll(phase, "_", " ")
+	}
+	if n.shown > maxLive {
+		return
+	}
+	if n.shown += len(text); n.shown > maxLive {
+		n.cut()
+		n.a.note("  %s │ … it writes more than %d kB: the rest is not shown here", n.phase, maxLive>>10)
+		return
 	}
 	n.part += text
 	for {

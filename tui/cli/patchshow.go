@@ -57,6 +57,13 @@ func (a *app) printRun(r run.Run) error {
 		a.out.printf("held       %s", show(r.Sandbox, 300))
 	}
 	a.out.printf("base       %s, %s", counted(float64(r.BaseFiles), "file"), short(r.BaseDigest))
+	if n := len(r.LeftOut); n > 0 {
+		more := ""
+		if n > 5 {
+			more = fmt.Sprintf(" and %d more", n-5)
+		}
+		a.out.printf("left out   %s%s: ignored, and in no workspace", show(strings.Join(r.LeftOut[:min(n, 5)], ", "), 300), more)
+	}
 	if r.Patch != nil {
 		a.out.printf("patch      %s, blast radius %d (%s), later %s", counted(float64(len(r.Patch.Entries)), "file"), r.Blast.Score, r.Blast.Level, r.Future.Level)
 		var rows [][]string

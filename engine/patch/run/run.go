@@ -55,8 +55,11 @@ type Run struct {
 	// NeedsScope is what the agent asks of a person: more than it may touch.
 	NeedsScope string `json:"needs_scope,omitempty"`
 
-	BaseDigest   string          `json:"base_digest"`
-	BaseFiles    int             `json:"base_files"`
+	BaseDigest string `json:"base_digest"`
+	BaseFiles  int    `json:"base_files"`
+	// LeftOut are paths of the project that no workspace has, since git ignores them
+	// or tools make them: folders end with a slash; at most 50.
+	LeftOut      []string        `json:"left_out,omitempty"`
 	PolicyDigest string          `json:"policy_digest"`
 	PolicyFile   string          `json:"policy_file,omitempty"` // "" = the built-in policy
 	Policy       policy.Policy   `json:"policy"`

@@ -1,0 +1,29 @@
+package patch_test
+
+import (
+	"os/exec"
+	"slices"
+	"testing"
+
+	"vise/engine/patch/run"
+)
+
+// What git ignores is in no workspace: that is told, and a test that lacks it is a
+// fault of the surroundings, for which no agent is paid.
+func TestIgnoredDependenciesAreNoFailingTest(t *testing.T) {
+	files := map[string]string{".gitignore": "vendor_/\n", "vendor_/dep.py": "def f(): return 1\n", "m.py": "x = 1\n", "vise-policy.toml": fast,
+		"check.sh": "echo \"ModuleNotFoundError: No module named 'vendor_'\"; test -e vendor_/dep.py\n"}
+	d := newDesk(t, files, nil)
+	if out, err := exec.Command("git", "-C", d.root, "init", "-q").CombinedOutput(); err != nil {
+		t.Skipf("git: %v %s", err, out)
+	}
+	r, err := d.bench.Prove(t.Context(), d.start([]string{"sh", "-c", "echo 'x = 2' > m.py"}).ID)
+	if err != nil || r.Proof.Class != "environment" || r.Route.Kind != "HUMAN" {
+		t.Fatalf("%+v %+v %v", r.Proof, r.Route, err)
+	}
+	if !slices.Equal(r.LeftOut, []string{"vendor_/"}) {
+		t.Errorf("left out: %v", r.LeftOut)
+	}
+	l := d.repair(r.ID, nil)
+	want(t, l, run.NeedsHuman, "environment")
+}
