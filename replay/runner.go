@@ -127,6 +127,10 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	if len(r.Agent.Command) == 0 {
 		return out, errNoAgent
 	}
+	if tell := p.onSpan; tell != nil {
+		mask := newLiveMask(r.Redactor)
+		p.onSpan = func(turn int, s trace.Span) { tell(turn, mask.span(turn, s)) }
+	}
 	dir, cleanup, err := driver.PrepareWorkspace(ctx, driver.WorkspaceMode(r.Agent.Workspace), r.Agent.WorkspaceFrom, filepath.Join(r.Scratch, p.runID))
 	if err != nil {
 		return out, fmt.Errorf("prepare workspace of run %s: %w", p.runID, err)

@@ -14,6 +14,14 @@ const maxHeldLine = maxKeyBlock
 // output of a process: pieces end anywhere, also in the middle of a secret, so
 // only whole lines are passed on, and a private key block only as a whole. A line
 // of more than 64 KB is passed on in parts that end at a blank where it has one.
+// Held is what is held back as it came, unmasked: the line that has not ended, or a
+// private key whose end has not come.
+func (s *Stream) Held() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.held)
+}
+
 // Close passes on what is left; it does not close the writer behind. A Stream is
 // safe for concurrent use.
 type Stream struct {
