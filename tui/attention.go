@@ -222,6 +222,12 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 			return attended{"repair goes on; " + count(n, "notice") + " acknowledged", nil}
 		}, true
 	case action.Acknowledge:
+		if p.cursor < len(p.items) && p.items[p.cursor].Kind == "incident" {
+			at := len(ctx.Incidents) - 1 - p.cursor // they stand first here, the newest on top
+			ctx.Incidents = slices.Delete(slices.Clone(ctx.Incidents), at, at+1)
+			p.merge()
+			return func() tea.Msg { return sayMsg{"the error is dismissed", style.Good} }, true
+		}
 		acked := p.notices()
 		if len(acked) == 0 || ctx.Harness == nil {
 			return func() tea.Msg { return sayMsg{"no notice waits in this row", style.Dim} }, true
