@@ -246,7 +246,14 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 			// Our reason, not the agent's: one that we told to stop says "cancelled".
 			turn.StopReason = infrastructure(ctx, perr)
 		}
-		if perr == nil || len(turn.Spans) > 0 {
+		// A turn that began and broke before a word is a turn too: it says why. One that was
+		// never begun is none.
+		begun := perr == nil || len(turn.Spans) > 0
+		switch driver.KindOf(perr) {
+		case driver.AgentExited, driver.Timeout, driver.IdleTimeout, driver.LineTooLong, driver.OutputLimit, driver.Protocol, driver.Refused:
+			begun = true
+		}
+		if begun {
 			if err := p.onTurn(turn); err != nil {
 				return out, err
 			}

@@ -143,7 +143,7 @@ var settings = []setting{
 	{"cases.capture", "HARNESS_CAPTURE_EVAL_CASES", truth(func(c *Config) *bool { return &c.Cases.Capture }), "keep failures as replayable cases"},
 	{"cases.max", "HARNESS_EVAL_CASE_MAX", whole(func(c *Config) *int { return &c.Cases.Max }, 1, 1_000_000), "cases kept"},
 	{"regress.sample", "HARNESS_REGRESSION_SAMPLE", whole(func(c *Config) *int { return &c.Regress.Sample }, 0, 1_000_000), "cases per run; 0 = all"},
-	{"budget.usd", "", maybeNumber(func(c *Config) **float64 { return &c.Budget.USD }, 0, inf), "dollars over agent, judge and repair of one command, or of one run of the workbench"},
+	{"budget.usd", "", maybeNumber(func(c *Config) **float64 { return &c.Budget.USD }, 0, inf), "dollars over agent, judge and repair of one command, or of one run of the workbench; 0 = nothing may be spent"},
 	{"budget.tokens", "", maybeWhole(func(c *Config) **int64 { return &c.Budget.Tokens }, 1, unlimited), "tokens over agent, judge and repair of one command, or of one run of the workbench"},
 	{"store.path", "HARNESS_ROOT", text(func(c *Config) *string { return &c.Store.Path }, "a folder", nonEmpty), "where the records lie, relative to this file"},
 	{"store.retention", "", span(func(c *Config) *time.Duration { return &c.Store.Retention }, 0), "time after which sessions go, when no case, open notice or verdict needs them; 0 = never"},

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"vise/engine/trace"
 )
 
 // Credentials of no account: the shapes are real, the characters are not.
@@ -177,6 +179,29 @@ func TestRedactPlaceholder(t *testing.T) {
 	}
 	if got, _ := salted.Text("x " + openAI); mark.FindString(got) == p {
 		t.Error("the salt does not matter")
+	}
+}
+
+// Names are texts: agents put command lines into them. Ids that look like ids stay.
+func TestRedactNames(t *testing.T) {
+	turn := trace.Turn{StopReason: "failed with " + openAI, ScopeHints: []trace.ScopeHint{{Key: gitHub}}, Spans: []trace.Span{
+		{ID: "call_V2Qv5Haz9j6gtTSEN1dXeYdz", Kind: trace.TOOL, Name: `curl -H "Authorization: ` + bearing + `"`},
+		{ID: openAI, Kind: trace.LLM, Name: openAI},
+		{ID: "c", Parent: openAI},
+	}}
+	head := trace.Session{Tools: []trace.Tool{{Name: "t " + gitHub}}}
+	r := DefaultRedactor()
+	if n := r.Turn(&turn) + r.Session(&head); n != 7 {
+		t.Errorf("%d masked", n)
+	}
+	b, _ := json.Marshal([]any{turn, head})
+	for _, secret := range []string{openAI, gitHub, "abcdef0123456789xyz"} {
+		if strings.Contains(string(b), secret) {
+			t.Errorf("%s is in %s", secret, b)
+		}
+	}
+	if s := turn.Spans; s[0].ID != "call_V2Qv5Haz9j6gtTSEN1dXeYdz" || s[2].Parent != s[1].ID || s[1].ID == "" {
+		t.Errorf("ids %q %q %q", s[0].ID, s[1].ID, s[2].Parent)
 	}
 }
 

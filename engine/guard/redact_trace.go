@@ -2,7 +2,7 @@ package guard
 
 import "vise/engine/trace"
 
-// Session masks the credentials in the texts of a session head, in place, and
+// Session masks the credentials in the texts and names of a session head, in place, and
 // returns how many there were. Ids, counts and times stay. What was shared with
 // other heads (hints, tools, attributes) is copied, not changed.
 func (r *Redactor) Session(s *trace.Session) (masked int) {
@@ -18,7 +18,7 @@ func (r *Redactor) Session(s *trace.Session) (masked int) {
 				schema = nil
 			}
 			tools[i] = trace.Tool{Name: t.Name, Schema: schema}
-			masked += n
+			masked += n + r.in(&tools[i].Name, r.Text)
 		}
 		s.Tools = tools
 	}
@@ -26,10 +26,12 @@ func (r *Redactor) Session(s *trace.Session) (masked int) {
 	return masked
 }
 
-// Turn masks the credentials in every text of a turn and its spans, in place, and
-// returns how many there were. An end state that is no JSON is dropped.
+// Turn masks the credentials in every text and name of a turn and its spans, in place,
+// and returns how many there were: agents put whole command lines into the names of
+// their calls. Ids of spans are masked only where they have the shape of a credential.
+// An end state that is no JSON is dropped.
 func (r *Redactor) Turn(t *trace.Turn) (masked int) {
-	masked += r.in(&t.Input, r.Text) + r.in(&t.TaskSummary, r.Text)
+	masked += r.in(&t.Input, r.Text) + r.in(&t.TaskSummary, r.Text) + r.in(&t.StopReason, r.Text)
 	t.ScopeHints = r.hints(t.ScopeHints, &masked)
 	if len(t.EndState) > 0 {
 		out, n, err := r.JSON(t.EndState)
@@ -39,8 +41,10 @@ func (r *Redactor) Turn(t *trace.Turn) (masked int) {
 		t.EndState = out
 		masked += n
 	}
+	ids := &Redactor{values: r.values, salt: r.salt, tally: r.tally}
 	for i := range t.Spans {
 		s := &t.Spans[i]
+		masked += r.in(&s.Name, r.Text) + r.in(&s.ID, ids.Text) + r.in(&s.Parent, ids.Text)
 		masked += r.in(&s.Input, r.Payload) + r.in(&s.Output, r.Payload) + r.in(&s.Thought, r.Text) + r.in(&s.Error, r.Text)
 		s.Attrs = r.attrs(s.Attrs, &masked)
 	}
@@ -59,7 +63,7 @@ func (r *Redactor) hints(hints []trace.ScopeHint, masked *int) []trace.ScopeHint
 	}
 	out := make([]trace.ScopeHint, len(hints))
 	for i, h := range hints {
-		*masked += r.in(&h.Description, r.Text)
+		*masked += r.in(&h.Description, r.Text) + r.in(&h.Key, r.Text)
 		out[i] = h
 	}
 	return out

@@ -31,6 +31,7 @@ const (
 	maxRetries     = 10
 	retryBase      = 500 * time.Millisecond
 	retryCap       = 20 * time.Second
+	retryMost      = 5 * time.Minute // a provider that asks for more than this is not asked again
 	maxStreamBytes = 64 << 20
 	maxLineBytes   = 8 << 20
 	maxErrorBytes  = 64 << 10

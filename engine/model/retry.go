@@ -3,7 +3,9 @@ package model
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -49,6 +51,12 @@ func (r *retrier) Do(req *http.Request) (*http.Response, error) {
 		}
 		wait := r.wait(n, resp)
 		if resp != nil {
+			asked := retryAfter(resp.Header, r.now())
+			if end, ok := ctx.Deadline(); asked > retryMost || ok && asked > 0 && r.now().Add(asked).After(end) {
+				return late(resp, asked), nil
+			}
+		}
+		if resp != nil {
 			resp.Body.Close()
 		}
 		timer := time.NewTimer(wait)
@@ -76,6 +84,21 @@ func zeroTemperature(req *http.Request) error {
 	body = bytes.Replace(body, []byte(`"temperature":1e-45`), []byte(`"temperature":0`), 1)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return nil
+}
+
+// late is an answer whose provider wants the question again later than it is of use: it
+// says so in its status, where the error of the question finds it.
+func late(resp *http.Response, asked time.Duration) *http.Response {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	resp.Body.Close()
+	said := ""
+	if len(bytes.TrimSpace(body)) > 0 {
+		said = bodyMessage(body) + ": "
+	}
+	out, _ := json.Marshal(map[string]any{"error": map[string]string{"message": fmt.Sprintf("%sthe provider asks to wait %s (Retry-After)", said, asked.Round(time.Second))}})
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(out)), int64(len(out))
+	resp.Header.Set("Content-Type", "application/json")
+	return resp
 }
 
 func again(ctx context.Context, resp *http.Response, err error) bool {

@@ -49,7 +49,8 @@ func TestChatRetries(t *testing.T) {
 		{"Retry-After fraction", []faults.Step{bad(429, "Retry-After", "0.5"), ok}, 2, 500 * time.Millisecond, false},
 		{"Retry-After-Ms", []faults.Step{bad(429, "Retry-After-Ms", "70", "Retry-After", "9"), ok}, 2, 70 * time.Millisecond, false},
 		{"Retry-After date", []faults.Step{bad(429, "Retry-After", "Sat, 01 Jan 2000 00:00:04 GMT"), ok}, 2, 4 * time.Second, false},
-		{"Retry-After is capped", []faults.Step{bad(429, "Retry-After", "86400"), ok}, 2, retryCap, false},
+		{"Retry-After is capped", []faults.Step{bad(429, "Retry-After", "60"), ok}, 2, retryCap, false},
+		{"Retry-After of a day", []faults.Step{bad(429, "Retry-After", "86400"), ok}, 1, 0, true},
 		{"gives up", []faults.Step{bad(500), bad(500), bad(500)}, 3, 1125 * time.Millisecond, true},
 		{"400 is not retried", []faults.Step{bad(400)}, 1, 0, true},
 		{"the provider says no", []faults.Step{bad(503, "X-Should-Retry", "false")}, 1, 0, true},
@@ -75,9 +76,29 @@ func TestChatRetries(t *testing.T) {
 	}
 }
 
+// A provider that wants the question again after the time that is left is not waited
+// for, and the error says what it asked for.
+func TestRetryAfterTheDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, script := scripted(t, Options{}, faults.Step{Status: 429, Body: `{"error":{"message":"slow down"}}`, Header: http.Header{"Retry-After": {"120"}}})
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		start := time.Now()
+		_, err := c.Chat(ctx, Request{Messages: []Message{{Role: "user", Content: "q"}}}, nil)
+		if KindOf(err) != KindRate || time.Since(start) != 0 || len(script.Requests()) != 1 {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+		for _, want := range []string{"429", "slow down", "2m0s", "Retry-After"} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v does not say %q", err, want)
+			}
+		}
+	})
+}
+
 func TestChatRetryEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := scripted(t, Options{Retries: 5}, faults.Step{Status: 429, Header: http.Header{"Retry-After": {"15"}}})
+		c, _ := scripted(t, Options{Retries: 5}, faults.Step{Status: 429})
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
 		start := time.Now()

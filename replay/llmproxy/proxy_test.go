@@ -254,6 +254,38 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// A request that names no limit has one set aside: the budget is not spent first and
+// looked at afterwards.
+func TestOutputIsReserved(t *testing.T) {
+	up, s := serve(t), start(t)
+	price := func(string) *model.Price { return &model.Price{Input: 1, Output: 2} }
+	for _, c := range []struct {
+		body   string
+		usd    float64
+		status int
+	}{
+		{`{"model":"m"}`, 0.003, 402},
+		{`{"model":"m","max_tokens":100}`, 0.003, 200},
+		{`{"model":"m"}`, 1, 200},
+	} {
+		token, err := s.Grant(Run{Upstream: Upstream{BaseURL: up.URL + "/api/v1", Price: price}, Ledger: model.NewLedger(model.Budget{USD: c.usd})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", s.URL()+"/chat/completions", strings.NewReader(c.body))
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != c.status || c.status == 402 && !strings.Contains(string(text), "max_tokens") {
+			t.Errorf("%s of $%v: %d %s", c.body, c.usd, resp.StatusCode, text)
+		}
+	}
+}
+
 // A request that is refused on its way was not sent: its reservation comes back.
 func TestRefusedRequestCostsNothing(t *testing.T) {
 	up, s := serve(t), start(t)

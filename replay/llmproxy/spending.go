@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 
 	"vise/engine/model"
 	"vise/engine/model/cassette"
@@ -17,6 +18,11 @@ import (
 const Purpose = "agent"
 
 // spending adds the key and reserves what a request may cost before it is sent;
+// assumedOutput is what is set aside for the answer to a request that names no limit of
+// its own, in tokens. The limit that the provider takes then is not known to us; 4,096 is
+// more than all but long documents.
+const assumedOutput = 4096
+
 // settle books what it did cost.
 type spending struct {
 	next http.RoundTripper
@@ -62,7 +68,15 @@ func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
 	if s.run.Upstream.Price != nil {
 		r.price = s.run.Upstream.Price(limits.Model)
 	}
-	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, max(limits.Max, limits.Completed, limits.Output), r.price); err != nil {
+	output := max(limits.Max, limits.Completed, limits.Output)
+	unbounded := output <= 0 && asks(req.URL.Path)
+	if unbounded {
+		output = assumedOutput
+	}
+	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, output, r.price); err != nil {
+		if unbounded {
+			return nil, fmt.Errorf("%w (the request names no max_tokens: %d tokens of output are set aside for it)", err, assumedOutput)
+		}
 		return nil, err
 	}
 	resp, err := s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
@@ -91,6 +105,11 @@ func settle(ctx context.Context, e cassette.Exchange) {
 		a.usage.CostUSD = &cost
 	}
 	r.hold.Settle(a.usage, a.usageKnown, 0)
+}
+
+// asks reports the path of a question that is answered by a text: an embedding has none.
+func asks(path string) bool {
+	return strings.HasSuffix(path, "/chat/completions") || strings.HasSuffix(path, "/responses") || strings.HasSuffix(path, "/completions")
 }
 
 // tokens guesses from bytes: four bytes are about one token of English or JSON.

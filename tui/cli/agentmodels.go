@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"vise/engine/config"
 	"vise/engine/guard"
 	"vise/engine/model"
 	"vise/engine/model/cassette"
+	"vise/engine/trace"
 	"vise/replay"
 	"vise/replay/llmproxy"
 	"vise/store"
@@ -28,6 +30,46 @@ func (a *app) agentModels(ctx context.Context, cfg *config.Config, proxy *llmpro
 		up.Key = func() (string, error) { return ring.Resolve(ctx, p.Key) }
 	}
 	return &replay.Models{Proxy: proxy, Upstream: up, Ledger: ledger, Mask: red.Payload}
+}
+
+// taped is the session whose recorded model calls answer a replay of a session: its own,
+// or those of its newest run that has some and came to its end. The error says that there
+// are none.
+func taped(st *store.Store, head trace.Session) (from trace.Session, err error) {
+	found := false
+	err = st.View(func(tx *store.Tx) error {
+		list := []trace.Session{head}
+		earlier, err := tx.Sessions(store.Window{Origin: trace.Live, Limit: maxEarlier})
+		if err != nil {
+			return err
+		}
+		for _, e := range earlier {
+			if e.ReplayOf == head.ID {
+				list = append(list, e)
+			}
+		}
+		for i, s := range list {
+			if lines, err := tx.Exchanges(s.ID); err != nil {
+				return err
+			} else if len(lines) == 0 {
+				continue
+			}
+			turns, err := tx.TurnHeads(s.ID, 0, 0)
+			if err != nil {
+				return err
+			}
+			broken := slices.ContainsFunc(turns, func(t store.TurnHead) bool { return t.CutShort() })
+			if i == 0 || !broken {
+				from, found = s, true
+				return nil
+			}
+		}
+		return nil
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("replay --offline: neither session %s nor a whole run of it holds recorded model calls: set agent.provider and replay it once live", head.ID)
+	}
+	return from, err
 }
 
 // recording returns the model calls that were kept of a session, as a tape.

@@ -88,7 +88,15 @@ func (h *harness) foresee(heads []trace.Session, f replayFlags) (forecast, error
 	var err error
 	switch {
 	case f.offline:
-		out.Calls, err = recordedCalls(h.store, heads)
+		var from []trace.Session
+		for _, head := range heads {
+			tape, err := taped(h.store, head)
+			if err != nil {
+				return out, err
+			}
+			from = append(from, tape)
+		}
+		out.Calls, err = recordedCalls(h.store, from)
 	case h.runner.Models != nil:
 		out.Agent, err = h.callsAhead(heads, f.repeat)
 		out.Spends = out.Agent != nil && (out.Agent.USD == nil && !loopbackURL(out.Agent.BaseURL) || out.Agent.USD != nil && *out.Agent.USD > 0)
@@ -140,6 +148,9 @@ func loopbackURL(address string) bool {
 // maxEarlier bounds the runs that are looked at for the last one of a session.
 const maxEarlier = 200
 
+// maxMeasured bounds the runs of one session that are measured for one that is whole.
+const maxMeasured = 10
+
 // callsAhead measures what the sessions used when they were run last, or recorded.
 func (h *harness) callsAhead(heads []trace.Session, repeat int) (*callsAhead, error) {
 	up := h.runner.Models.Upstream
@@ -154,30 +165,35 @@ func (h *harness) callsAhead(heads []trace.Session, repeat int) (*callsAhead, er
 	var cost float64
 	known := true
 	for _, head := range heads {
-		ids := []string{head.ID}
+		// The last run that came to its end went through the proxy and knows best; one that
+		// broke off says too little.
+		m, err := h.measured(head.ID)
+		if err != nil {
+			return nil, err
+		}
+		looked := 0
 		for _, e := range earlier {
-			if e.ReplayOf == head.ID {
-				ids = append(ids, e.ID)
+			if e.ReplayOf != head.ID {
+				continue
+			}
+			if looked++; looked > maxMeasured {
 				break
 			}
-		}
-		// The last run went through the proxy and knows best.
-		for i := len(ids) - 1; i >= 0; i-- {
-			m, err := h.measured(ids[i])
+			run, err := h.measured(e.ID)
 			if err != nil {
 				return nil, err
 			}
-			if m.calls == 0 && i > 0 {
-				continue
+			if run.calls > 0 && !run.broken {
+				m = run
+				break
 			}
-			out.Calls += m.calls
-			out.Steps += m.steps - m.calls
-			out.Input += m.used.Input
-			out.Output += m.used.Output
-			cost += m.cost
-			known = known && m.unpriced == 0 && m.calls > 0 && m.steps == m.calls
-			break
 		}
+		out.Calls += m.calls
+		out.Steps += m.steps - m.calls
+		out.Input += m.used.Input
+		out.Output += m.used.Output
+		cost += m.cost
+		known = known && m.unpriced == 0 && m.calls > 0 && m.steps == m.calls
 	}
 	if known {
 		cost *= float64(repeat)
@@ -189,16 +205,26 @@ func (h *harness) callsAhead(heads []trace.Session, repeat int) (*callsAhead, er
 // measured is what the model calls of a session used.
 type measured struct {
 	steps, calls, unpriced int
+	broken                 bool // a turn was cut short
 	used                   trace.Usage
 	cost                   float64
 }
 
 func (h *harness) measured(id string) (m measured, err error) {
 	price := h.runner.Models.Upstream.Price
+	printed := 0
 	err = eachTurn(h.store, id, func(t trace.Turn, _ *score.Report) error {
+		m.broken = m.broken || t.CutShort()
 		for _, s := range t.Spans {
 			if s.Kind != trace.LLM {
 				continue
+			}
+			if s.Usage.IsZero() && s.Attrs["source"] == "stdout" {
+				printed++ // what a command printed is no model call where those are seen
+				continue
+			}
+			if s.Usage.IsZero() && s.Error != "" {
+				continue // a call that failed costs nothing
 			}
 			if m.steps++; s.Usage.IsZero() {
 				continue
@@ -216,6 +242,9 @@ func (h *harness) measured(id string) (m measured, err error) {
 		}
 		return nil
 	})
+	if m.calls == 0 {
+		m.steps += printed
+	}
 	return m, err
 }
 
@@ -255,12 +284,12 @@ func (f forecast) lines() []string {
 	if c := f.Agent; c != nil {
 		s := fmt.Sprintf("the agent's model calls go out to %s (%s)", show(c.Provider, 60), show(c.BaseURL, 120))
 		if c.Calls > 0 {
-			price := "price unknown"
+			price := "the price is not known"
 			if c.USD != nil {
-				price = fmt.Sprintf("$%.4f", *c.USD)
+				price = fmt.Sprintf("about %s for %s", dollars(*c.USD), counted(f.Runs, "run"))
 			}
-			s += fmt.Sprintf("; the recordings hold %s with %d tokens in and %d out a run: about %s for %s",
-				counted(c.Calls, "such call"), c.Input, c.Output, price, counted(f.Runs, "run"))
+			s += fmt.Sprintf("; the recordings hold %s with %d tokens in and %d out a run: %s",
+				counted(c.Calls, "such call"), c.Input, c.Output, price)
 		} else if c.Steps > 0 {
 			s += fmt.Sprintf("; the recordings hold %s and not what they cost: the price is known after the first run", counted(c.Steps, "model step"))
 		}
@@ -277,6 +306,14 @@ func (f forecast) lines() []string {
 		out = append(out, fmt.Sprintf("every turn is judged by %s", show(m.Model, 80)))
 	}
 	return out
+}
+
+// dollars writes an amount so that a small one is not nothing.
+func dollars(usd float64) string {
+	if usd > 0 && usd < 0.0001 {
+		return "less than $0.0001"
+	}
+	return fmt.Sprintf("$%.4f", usd)
 }
 
 // tellForecast says before the first run what goes out and what it costs. Without its

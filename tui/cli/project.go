@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -402,7 +403,8 @@ func (a *app) tellRecovery(st *store.Store) {
 func newLedger(cfg *config.Config) *model.Ledger {
 	var budget model.Budget
 	if cfg.Budget.USD != nil {
-		budget.USD = *cfg.Budget.USD
+		// 0 is a budget too, of nothing: in the ledger 0 bounds nothing.
+		budget.USD = max(*cfg.Budget.USD, math.SmallestNonzeroFloat64)
 	}
 	if cfg.Budget.Tokens != nil {
 		budget.Tokens = *cfg.Budget.Tokens

@@ -163,7 +163,11 @@ func (a *app) replay(ctx context.Context, h *harness, ids []string, f replayFlag
 			}
 			var tape *cassette.Tape
 			if f.offline {
-				if tape, _, err = recording(h.store, head.ID); err != nil {
+				from, err := taped(h.store, head)
+				if err != nil {
+					return err
+				}
+				if tape, _, err = recording(h.store, from.ID); err != nil {
 					return err
 				}
 			}

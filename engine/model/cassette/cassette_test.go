@@ -3,6 +3,7 @@ package cassette
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -286,5 +287,40 @@ func TestTapeOfAnEarlierVersion(t *testing.T) {
 	}
 	if left, _ := tape.Left(); left != 0 {
 		t.Errorf("%d left", left)
+	}
+}
+
+// Today is told in many ways and places; what the user asks about a date stays.
+func TestDatesOfToday(t *testing.T) {
+	same := func(role, a, b string) {
+		t.Helper()
+		body := func(text string) []byte {
+			raw, _ := json.Marshal(map[string]any{"messages": []any{map[string]any{"role": role, "content": text}}})
+			return raw
+		}
+		x, _ := Matcher{}.Canonical(body(a))
+		y, _ := Matcher{}.Canonical(body(b))
+		if string(x) != string(y) {
+			t.Errorf("%s:\n%s\n%s", role, x, y)
+		}
+		again, _ := Matcher{}.Canonical(x)
+		if string(again) != string(x) {
+			t.Errorf("%s is not stable: %s", x, again)
+		}
+	}
+	for _, c := range [][2]string{
+		{"2026-11-30", "2026-12-01"}, {"30 November 2026", "1 December 2026"}, {"30.11.2026", "1.12.2026"},
+		{"Mon Nov 30 21:28:01 UTC 2026", "Tue Dec  1 08:00:59 UTC 2026"}, {"Mon, 30 Nov 2026 21:00:00 GMT", "Tue, 1 Dec 2026 07:30:00 GMT"},
+		{"November 30th, 2026", "December 1st, 2026"}, {"11/30/2026", "12/1/2026"},
+	} {
+		same("system", "It is "+c[0]+".", "It is "+c[1]+".")
+		same("user", "<system-reminder>\nToday's date is "+c[0]+".\n</system-reminder>\nGo on", "<system-reminder>\nToday's date is "+c[1]+".\n</system-reminder>\nGo on")
+		same("user", "<environment_context>\n<date>"+c[0]+"</date>\n</environment_context>", "<environment_context>\n<date>"+c[1]+"</date>\n</environment_context>")
+		same("user", "Now: "+c[0]+"\nGo on", "Now: "+c[1]+"\nGo on")
+		same("user", "Context.\nThe current date is "+c[0]+". Go on", "Context.\nThe current date is "+c[1]+". Go on")
+	}
+	x, _ := Matcher{}.Canonical([]byte(`{"messages":[{"role":"user","content":"Was A-1 sent on 2026-11-30?"}]}`))
+	if !strings.Contains(string(x), "2026-11-30") {
+		t.Errorf("a date of the user's question is lost: %s", x)
 	}
 }

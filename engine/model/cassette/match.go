@@ -28,14 +28,32 @@ var volatile = []string{"user", "safety_identifier", "metadata", "prompt_cache_k
 // temporary folders and what stands for today in a system prompt change with every run.
 var (
 	temporary = regexp.MustCompile(`(?:/private)?/(?:var/folders/[^/\s"']+/[^/\s"']+/T|var/tmp|tmp)/[A-Za-z0-9][A-Za-z0-9._-]*`)
-	dates     = regexp.MustCompile(`(?i)\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b` +
-		`|\b(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t|tember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?) \d{1,2}(?:st|nd|rd|th)?,? \d{4}\b` +
-		`|\b\d{1,2}/\d{1,2}/\d{4}\b|\b\d{1,2}:\d{2}:\d{2}(?: ?[AP]M)?\b`)
+	dates     = regexp.MustCompile(datePattern)
+	// Ambient are the dates by which harnesses tell their model of today, in whatever
+	// message: within <env>, <environment_context> and <system-reminder>, and behind words
+	// such as "Today's date is", "Now:" or "Current time:".
+	blocks  = regexp.MustCompile(`(?s)<(?:env|environment_context|environment_details|system-reminder)>.*?</(?:env|environment_context|environment_details|system-reminder)>`)
+	ambient = regexp.MustCompile(`(?i)((?:\btoday(?:'s|’s)?(?: date)?(?: is|:)|\bcurrent (?:date|time|datetime|date and time)(?: is|:)|^now:|\nnow:)[ \t]*)(?:` + datePattern + `)`)
+)
+
+// datePattern finds dates and times as programs and people write them: ISO 8601, the
+// order of words of English, of RFC 1123 and of date(1), with dots or slashes, and times
+// of day alone.
+const (
+	weekday     = `(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?`
+	month       = `(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t|tember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)`
+	clock       = `\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?(?: (?:GMT|UTC|Z|[A-Z]{3,4}|[+-]\d{2}:?\d{2}))?`
+	datePattern = `(?i)\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b` +
+		`|\b` + weekday + month + ` {1,2}\d{1,2} \d{2}:\d{2}:\d{2}(?: [AP]M)?(?: [A-Z]{3,4})? \d{4}\b` + // date(1)
+		`|\b` + weekday + month + ` \d{1,2}(?:st|nd|rd|th)?,? \d{4}\b` +
+		`|\b` + weekday + `\d{1,2}(?:st|nd|rd|th)? ` + month + `,? \d{4}(?: ` + clock + `)?\b` + // RFC 1123
+		`|\b\d{1,2}/\d{1,2}/\d{4}\b|\b\d{1,2}\.\d{1,2}\.\d{4}\b|\b\d{1,2}:\d{2}:\d{2}(?: ?[AP]M)?\b`
 )
 
 // Canonical is the request body with what changes from run to run taken out and
 // credentials masked: the fields of volatile, the run's places, temporary folders,
-// and dates in system prompts only (a date that the user asks about stays). It
+// and dates in system prompts and where a harness tells its model of today (a date that
+// the user asks about stays). It
 // keeps the order of lists, not of object keys. masked counts the placeholders.
 func (m Matcher) Canonical(body []byte) (canonical json.RawMessage, masked int) {
 	dec := json.NewDecoder(bytes.NewReader(body))
@@ -101,9 +119,12 @@ func (m Matcher) text(s string, system bool) (string, int) {
 		s = temporary.ReplaceAllString(s, "<tmp>")
 	}
 	if system {
-		s = dates.ReplaceAllString(s, "<date>")
+		return dates.ReplaceAllString(s, "<date>"), n
 	}
-	return s, n
+	if strings.Contains(s, "</") {
+		s = blocks.ReplaceAllStringFunc(s, func(b string) string { return dates.ReplaceAllString(b, "<date>") })
+	}
+	return ambient.ReplaceAllString(s, "$1<date>"), n
 }
 
 type place struct{ name, dir string }

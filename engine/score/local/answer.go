@@ -8,6 +8,7 @@ import (
 // answer runs the checks on what the turn says to the user, and on what the
 // user said, and takes both into the session's state.
 func (e *Evaluator) answer(w *turn, input string) {
+	w.final, input = ends(w.final), ends(input)
 	folded := fold(w.final)
 	at := w.model
 	if w.finish != nil {
@@ -91,4 +92,16 @@ func (e *Evaluator) facts(w *turn) {
 			w.hit("final_unsupported", 1, &w.finish.span.ID, "final answer %s appears in nothing the agent read", clip(s, 40))
 		}
 	})
+}
+
+// maxJudged bounds what is looked at of one text, in bytes; of a longer one it is the
+// beginning and the end: the patterns would take seconds for an answer of megabytes.
+const maxJudged = 256 << 10
+
+// ends is a text, or the two ends of a very long one.
+func ends(s string) string {
+	if len(s) <= maxJudged {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxJudged/2], "") + "\n" + strings.ToValidUTF8(s[len(s)-maxJudged/2:], "")
 }

@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"vise/engine/guard"
 	"vise/engine/trace"
 	"vise/replay/driver"
 )
@@ -191,15 +192,15 @@ func (r *recorder) tool(u update) {
 	name := metaString(u.Meta, "toolName", "tool_name")
 	switch {
 	case name != "":
-		b.span.Name = oneLine(name, 256)
+		b.span.Name = title(name)
 		b.named = true
 	case u.Title != "" && !b.named:
-		b.span.Name = oneLine(u.Title, 256)
+		b.span.Name = title(u.Title)
 	case b.span.Name == "":
 		b.span.Name = oneLine(u.ToolKind, 256)
 	}
 	if u.Title != "" {
-		b.attr("title", oneLine(u.Title, 256))
+		b.attr("title", title(u.Title))
 	}
 	if u.ToolKind != "" {
 		b.attr("kind", oneLine(u.ToolKind, 64))
@@ -249,6 +250,13 @@ func (r *recorder) tool(u update) {
 		}
 	}
 	r.told(b)
+}
+
+// title is a name or a title of a call on one bounded line, masked before it is cut:
+// agents put the command line there, and half a credential is not recognised later.
+func title(s string) string {
+	s, _ = guard.DefaultRedactor().Text(cutText(s, 4096))
+	return oneLine(s, 256)
 }
 
 // unknown keeps an update of a kind we do not know, raw and bounded.
