@@ -50,6 +50,11 @@ func Detect(r io.ReadSeeker) (string, error) {
 	case bytes.HasPrefix(start, []byte("SQLite format 3")):
 		return "", fmt.Errorf("an SQLite database: %w", ErrUnrecognised)
 	}
+	for _, p := range packed {
+		if bytes.HasPrefix(start, []byte(p.magic)) {
+			return "", fmt.Errorf("%s; %s first: %w", p.what, p.remedy, ErrUnrecognised)
+		}
+	}
 	if binary, err := otel.IsProtobuf(r); err != nil {
 		return "", err
 	} else if binary {
@@ -58,7 +63,10 @@ func Detect(r io.ReadSeeker) (string, error) {
 	if err := h.rewind(); err != nil {
 		return "", err
 	}
-	name := document(recording.NewScanner(h))
+	name, err := document(recording.NewScanner(h))
+	if err != nil {
+		return "", err
+	}
 	if name == "" {
 		if err := h.rewind(); err != nil {
 			return "", err
@@ -74,6 +82,22 @@ func Detect(r io.ReadSeeker) (string, error) {
 		}
 	}
 	return name, nil
+}
+
+// packed are data that may hold a session, but not as UTF-8 text, by their first bytes
+// (RFC 1952, RFC 8878, the magic numbers of xz and bzip2, byte order marks, and what
+// JSON looks like in UTF-16 without one).
+var packed = []struct{ magic, what, remedy string }{
+	{"\x1f\x8b", "gzip data", "unpack it with gunzip"},
+	{"\x28\xb5\x2f\xfd", "zstd data", "unpack it with unzstd"},
+	{"\xfd7zXZ\x00", "xz data", "unpack it with unxz"},
+	{"BZh", "bzip2 data", "unpack it with bunzip2"},
+	{"\xff\xfe", "text in UTF-16", "convert it with iconv -f UTF-16 -t UTF-8"},
+	{"\xfe\xff", "text in UTF-16", "convert it with iconv -f UTF-16 -t UTF-8"},
+	{"{\x00", "text in UTF-16", "convert it with iconv -f UTF-16LE -t UTF-8"},
+	{"[\x00", "text in UTF-16", "convert it with iconv -f UTF-16LE -t UTF-8"},
+	{"\x00{\x00", "text in UTF-16", "convert it with iconv -f UTF-16BE -t UTF-8"},
+	{"\x00[\x00", "text in UTF-16", "convert it with iconv -f UTF-16BE -t UTF-8"},
 }
 
 // members are the keys of an object with the beginning of each value.
@@ -160,6 +184,14 @@ var one = []struct {
 	{openhands.Name, func(m members) bool {
 		return (m.has("action") || m.has("observation")) && m.has("source") || m.has("kind", "source", "id", "timestamp")
 	}},
+	// A chat message a line.
+	{openai.NameChat, func(m members) bool {
+		switch m.text("role") {
+		case "system", "developer", "user", "assistant":
+			return (m.has("content") || m.has("tool_calls")) && !m.has("type")
+		}
+		return false
+	}},
 }
 
 // claude tells a record of Claude Code; side records without a message come first
@@ -193,22 +225,26 @@ func decide(m members) string {
 
 // document decides by the first value of a file. It follows an object only as far
 // as its keys leave open what it is.
-func document(sc *recording.Scanner) string {
+func document(sc *recording.Scanner) (string, error) {
 	c, err := sc.Peek()
 	if err != nil {
-		return ""
+		return "", nil // where it breaks off it is damage; the lines may tell
 	}
 	if c == '[' {
-		return array(sc)
+		name := array(sc)
+		if name == claudecode.Name || name == codex.Name || name == cursor.Name || name == native.Name {
+			return "", fmt.Errorf("a JSON array of %s records, which stand one a line; write it so with jq -c '.[]': %w", name, ErrUnrecognised)
+		}
+		return name, nil
 	}
 	if c != '{' {
-		return ""
+		return "", nil
 	}
 	m, _ := probe(sc, func(m members) bool {
 		name := decide(m)
 		return name != "" && !weak[name]
 	})
-	return decide(m)
+	return decide(m), nil
 }
 
 var errDecided = errors.New("decided")

@@ -89,6 +89,12 @@ func TestDetect(t *testing.T) {
 		{"PK\x03\x04rest", "inspect"},
 		{"version https://git-lfs.github.com/spec/v1\noid", "Git LFS"},
 		{`{"resourceSpans":[]}`, "recognised 0 of 1"},
+		{"\x1f\x8b\x08\x00rest", "gunzip"},
+		{"\x28\xb5\x2f\xfdrest", "unzstd"},
+		{"\xff\xfe{\x00\"\x00", "UTF-16"},
+		{"{\x00\"\x00", "UTF-16LE"},
+		{"\x00{\x00\"", "UTF-16BE"},
+		{`[{"type":"user","uuid":"u","sessionId":"s","message":{"content":"hi"}}]`, "array of claude-code records"},
 	} {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
@@ -108,6 +114,20 @@ func TestDetect(t *testing.T) {
 		_, sum, err := read(t, path, format.Options{})
 		if err != nil || sum.Format != "claude-code" || sum.Turns != 1 {
 			t.Errorf("after %q: %+v, %v", head, sum, err)
+		}
+	}
+	// Chat messages stand in an array, or one a line.
+	for _, whole := range []string{
+		`{"role":"system","content":"Be kind."}` + "\n" + `{"role":"user","content":"hi"}` + "\n" + `{"role":"assistant","content":"hello"}` + "\n" + `{"role":"user","content":"bye"}` + "\n",
+		`[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"},{"role":"user","content":"bye"}]`,
+	} {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, sum, err := read(t, path, format.Options{})
+		if err != nil || sum.Format != "openai-chat" || sum.Sessions != 1 || sum.Turns != 2 || sum.Steps != 1 || sum.DamagedTotal != 0 {
+			t.Errorf("%q: %+v, %v", whole, sum, err)
 		}
 	}
 	if _, _, err := read(t, sessions("native", "desk.jsonl"), format.Options{Format: "nonsense"}); err == nil || !strings.Contains(err.Error(), "claude-code") {

@@ -14,6 +14,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,16 +47,17 @@ func Read(r io.ReadSeeker, path string, rec *recording.Recorder) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	if shape == recording.Array {
-		bare, err := messages(r)
-		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
-		if bare {
-			return recording.Document(r, rec, func(v recording.Value) error {
-				return f.write(&exchange{Messages: raws(v.Data), index: -1})
-			})
-		}
+	bare, err := messages(r, shape)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if bare && shape == recording.Array {
+		return recording.Document(r, rec, func(v recording.Value) error {
+			return f.write(&exchange{Messages: raws(v.Data), index: -1})
+		})
+	}
+	if bare {
+		return f.apart(r)
 	}
 	f.many = shape != recording.One
 	if err := recording.Values(r, rec, f.record); err != nil {
@@ -69,23 +71,54 @@ func Read(r io.ReadSeeker, path string, rec *recording.Recorder) error {
 	return nil
 }
 
-// messages reports whether an array holds messages, not records about them.
-func messages(r io.ReadSeeker) (bool, error) {
+// messages reports whether a file holds messages, not records about them.
+func messages(r io.ReadSeeker, shape recording.Shape) (bool, error) {
 	sc := recording.NewScanner(r)
-	seen := errors.New("first element seen")
+	seen := errors.New("first record seen")
 	bare := false
-	_ = sc.Elements(func() error { // where it breaks off it is damage, counted later
+	first := func() error {
 		_ = sc.Members(func(key string) error {
-			bare = bare || key == "role" || key == "call_id"
-			if key == "messages" || key == "input" || key == "items" {
+			switch key {
+			case "call_id":
+				bare = bare || shape == recording.Array
+			case "role":
+				bare = true
+			case "messages", "items", "request", "response", "choices":
+				bare = bare && shape == recording.Array
+				return seen
+			case "input":
 				return seen
 			}
 			return sc.Skip()
 		})
 		return seen
-	})
+	}
+	if shape == recording.Array {
+		_ = sc.Elements(first) // where it breaks off it is damage, counted later
+	} else {
+		_ = first()
+	}
 	_, err := r.Seek(0, io.SeekStart)
 	return bare, err
+}
+
+// apart reads the messages of one conversation that stand one a line.
+func (f *file) apart(r io.ReadSeeker) error {
+	e, size := &exchange{index: -1}, 0
+	if err := recording.Values(r, f.rec, func(v recording.Value) error {
+		if size += len(v.Data); size > recording.MaxRecord {
+			return fmt.Errorf("more than %d MB of messages in one conversation: give each conversation a line of its own, {\"messages\":[…]}", recording.MaxRecord>>20)
+		}
+		e.cut = e.cut || v.Cut
+		e.Messages = append(e.Messages, bytes.Clone(v.Data))
+		return nil
+	}); err != nil {
+		return err
+	}
+	if len(e.Messages) == 0 {
+		return nil
+	}
+	return f.write(e)
 }
 
 func raws(data []byte) []json.RawMessage {
