@@ -134,7 +134,7 @@ func (b *Bench) execute(ctx context.Context, r run.Run, w work) (run.Run, error)
 	defer removeTree(dir)
 	captured, err := b.inWorkspace(ctx, &r, w, dir)
 	if err != nil { // also of an agent that did well: what it made is not known
-		if r.Status == run.Running && errors.Is(context.Cause(ctx), context.Canceled) {
+		if r.Status == run.Running && stopped(ctx) {
 			r.Status = run.Cancelled
 		}
 		if r.Error = b.mask(err.Error(), 500); r.Status != run.Cancelled {
@@ -246,23 +246,25 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	if err != nil {
 		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
 		switch {
-		case errors.Is(context.Cause(ctx), context.Canceled):
+		case stopped(ctx):
 			r.Status = run.Cancelled
 		case ctx.Err() != nil:
 			r.Status = run.TimedOut
 		}
 		return
 	}
-	b.o.OnProcess(r.ID, p.Record(), false)
+	rec := p.Record() // what is stored of it tells no secrets
+	rec.Command = strings.Join(b.shown(argv), " ")
+	b.o.OnProcess(r.ID, rec, false)
 	<-p.Done()
 	exit := p.Stop()
-	b.o.OnProcess(r.ID, p.Record(), true)
+	b.o.OnProcess(r.ID, rec, true)
 	log.flush()
 	r.Sandbox, r.Exit, r.Status = held(p.Held(), spec.Sandbox), exit.String(), run.Passed
 	switch {
 	case errors.Is(context.Cause(ctx), errCost) && !exit.OK():
 		r.Status, r.Error = run.Costly, errCost.Error()
-	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
+	case stopped(ctx):
 		r.Status = run.Cancelled
 	case ctx.Err() != nil && !exit.OK():
 		r.Status, r.Error = run.TimedOut, fmt.Sprintf("it was ended after %s: %s", b.now().Sub(begun).Round(100*time.Millisecond), whyEnded(ctx))
@@ -275,6 +277,12 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	if answer.NeedsScope != "" {
 		r.NeedsScope = b.mask(guard.Line(answer.NeedsScope, 500), 500)
 	}
+}
+
+// stopped reports that a person, or the end of the program, ended a context, and no
+// bound: whatever cause they gave.
+func stopped(ctx context.Context) bool {
+	return errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), errCost) && !late(ctx)
 }
 
 // whyEnded is which bound on its time ended an agent.

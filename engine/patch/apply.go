@@ -47,16 +47,12 @@ func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, e
 	case !r.Patch.Complete || len(r.Unseen) > 0:
 		return fail(r, "it is not complete")
 	}
-	now, err := tree.Look(ctx, b.o.Root, b.outside())
+	moved, err := b.moved(ctx, base)
 	if err != nil {
 		return fail(r, "%w", err)
 	}
-	if moved := tree.Moved(base, now, 6); len(moved) > 0 {
-		more := ""
-		if len(moved) == 6 {
-			moved, more = moved[:5], " and others"
-		}
-		return fail(r, "the project is not what the proof was made on: %s%s changed since; run the agent again on it", strings.Join(moved, ", "), more)
+	if moved != "" {
+		return fail(r, "the project is not what the proof was made on: %s changed since; run the agent again on it", moved)
 	}
 	r.Applied = &run.Applied{}
 	if err := b.put(ctx, r, event.Event{Type: event.PatchState, Data: map[string]any{"state": "applying", "files": len(r.Patch.Entries)}}); err != nil {
@@ -70,6 +66,21 @@ func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, e
 	}
 	r.Applied.At = b.now()
 	return r, b.put(context.WithoutCancel(ctx), r, event.Event{Type: event.PatchApplied, Data: map[string]any{"files": len(r.Patch.Entries), "reviewed": reviewed}})
+}
+
+// moved names the first paths of the project that are not what a snapshot has; ""
+// when all are.
+func (b *Bench) moved(ctx context.Context, base *tree.Tree) (string, error) {
+	now, err := tree.Look(ctx, b.o.Root, b.outside())
+	if err != nil {
+		return "", err
+	}
+	const most = 5
+	list := tree.Moved(base, now, most+1)
+	if len(list) > most {
+		return strings.Join(list[:most], ", ") + " and others", nil
+	}
+	return strings.Join(list, ", "), nil
 }
 
 // Undo takes an applied patch back. It is refused when a path that the patch

@@ -46,7 +46,7 @@ var tables = map[risk.Profile]table{
 		run.StateBoundary: {ok: run.StateJudge, crossed: run.StateDone},
 		run.StateJudge:    {proven: run.StateDone, failed: run.StatePacket, human: run.StateDone, limit: run.StateDone, stuck: run.StateDone},
 		run.StatePacket:   {ok: run.StateDrive},
-		run.StateDrive:    {ok: run.StateRepair, noDriver: run.StateDone},
+		run.StateDrive:    {ok: run.StateRepair, noDriver: run.StateDone, human: run.StateDone},
 		run.StateRepair:   {ok: run.StateInspect, over: run.StateDone},
 		run.StateInspect:  {ok: run.StateBudget, crossed: run.StateDone, stuck: run.StateDone, human: run.StateDone},
 	},
@@ -72,7 +72,7 @@ type world interface {
 	Boundary(l *run.Loop) ([]risk.Cause, error)
 	// Packet writes the failure packet of the current run and returns its path.
 	Packet(ctx context.Context, l *run.Loop) (string, error)
-	// Drive makes the repair command, to be used by Repair; drive.ErrNoCommand when there is none.
+	// Drive makes the repair command, to be used by Repair; drive.ErrNoCommand when there is none, *movedBase when it would be for nothing.
 	Drive(ctx context.Context, l *run.Loop) error
 	// Repair runs the agent and returns the id of its run; asks is what it needs of a person, "" for nothing.
 	Repair(ctx context.Context, l *run.Loop) (runID, asks string, err error)
@@ -173,6 +173,10 @@ func (m *machine) effect(ctx context.Context, l *run.Loop) (signal, error) {
 		if errors.Is(err, drive.ErrNoCommand) {
 			l.Status, l.Reason, l.Ended = run.NeedsAgent, run.Reason{Code: "no_driver"}, m.Now()
 			return noDriver, nil
+		}
+		if moved := (*movedBase)(nil); errors.As(err, &moved) {
+			l.Status, l.Reason, l.Ended = run.NeedsHuman, run.Reason{Code: "base_moved", Detail: moved.Error()}, m.Now()
+			return human, nil
 		}
 		return ok, err
 	case run.StateRepair:

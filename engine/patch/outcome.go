@@ -62,7 +62,7 @@ func Says(l run.Loop) string {
 		return "the patch does not apply to its own base, which is a fault of vise: " + r.Detail
 	case "needs_scope":
 		return "the agent asks for more than it may touch: " + r.Detail
-	case "policy_moved":
+	case "policy_moved", "base_moved":
 		return r.Detail
 	case "policy":
 		return "the policy does not let this pass: " + r.Detail

@@ -1,6 +1,7 @@
 package patch_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"vise/engine/event"
 	"vise/engine/patch"
 	"vise/engine/patch/run"
+	"vise/engine/process"
 	"vise/store"
 )
 
@@ -292,5 +294,47 @@ func TestFoldersThatCannotBeWrittenAreRemoved(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(d.o.Dir, "patch", "runs", r.ID)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is left: %v", err)
+	}
+}
+
+// A repair of a run whose project was edited since could not be applied: no agent is
+// paid for it, and what changed is named. What is put back is repaired.
+func TestNoAgentIsPaidWhenTheProjectMoved(t *testing.T) {
+	d := newDesk(t, value, nil)
+	r := d.start(agent("printf wrong > value.txt", "printf right > value.txt"))
+	write(t, d.root, "other.txt", "edited")
+	l := d.repair(r.ID, nil)
+	want(t, l, run.NeedsHuman, "base_moved")
+	if len(l.Runs) != 1 || len(d.pids) != 1 || !strings.Contains(patch.Says(l), "other.txt") {
+		t.Errorf("%d runs, %d agents, it says %q", len(l.Runs), len(d.pids), patch.Says(l))
+	}
+	if err := os.Remove(filepath.Join(d.root, "other.txt")); err != nil {
+		t.Fatal(err)
+	}
+	want(t, d.repair(r.ID, nil), run.Repaired, "")
+}
+
+// Whoever cancels has a cause of their own; the run was cancelled and was not too slow.
+func TestCancelledAgentIsNotTimedOut(t *testing.T) {
+	d := newDesk(t, value, nil)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	d.o.OnProcess = func(string, process.Record, bool) { cancel(errors.New("x was pressed")) }
+	b, err := patch.New(d.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.Start(ctx, patch.Request{Argv: []string{"sh", "-c", "sleep 60"}})
+	if r.Status != run.Cancelled || err == nil {
+		t.Errorf("the run is %s %s, %v", r.Status, r.Error, err)
+	}
+}
+
+// What is stored of an agent's process tells no secrets either.
+func TestProcessRecordTellsNoSecrets(t *testing.T) {
+	d := newDesk(t, value, nil)
+	d.start([]string{"sh", "-c", "true", "agent", "--api-key", "hunter2", "--header=Bearer ghp_0123456789abcdefghijklmnopqrstuvwxyzAB"})
+	if len(d.pids) != 1 || strings.Contains(d.pids[0].Command, "hunter2") || strings.Contains(d.pids[0].Command, "ghp_") || !strings.HasPrefix(d.pids[0].Command, "sh -c true") {
+		t.Errorf("the records are %+v", d.pids)
 	}
 }

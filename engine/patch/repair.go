@@ -216,13 +216,37 @@ func (s *shop) Packet(_ context.Context, l *run.Loop) (string, error) {
 	return name, nil
 }
 
-// Drive makes the repair command and chooses the id of the coming run.
-func (s *shop) Drive(_ context.Context, l *run.Loop) error {
+// Drive makes the repair command and chooses the id of the coming run. Before an
+// agent is paid it looks whether the project is still what the run was made on
+// (*movedBase): a repaired patch could not be applied to another.
+func (s *shop) Drive(ctx context.Context, l *run.Loop) error {
 	next := *l
 	next.Next = s.newID()
-	_, _, err := s.build(&next)
+	if _, _, err := s.build(&next); err != nil {
+		return err
+	}
+	if l.Profile == risk.Default {
+		base, err := tree.Open(s.bases(), l.BaseDigest)
+		if err != nil {
+			return err
+		}
+		moved, err := s.moved(ctx, base)
+		if err != nil {
+			return err
+		}
+		if moved != "" {
+			return &movedBase{moved}
+		}
+	}
 	l.Next = next.Next
-	return err
+	return nil
+}
+
+// movedBase tells that the project is not what a run was made on; paths names what changed.
+type movedBase struct{ paths string }
+
+func (e *movedBase) Error() string {
+	return "the project is not what the run was made on: " + e.paths + " changed since; run the agent again on it, or put that back"
 }
 
 // build makes the repair command and reads the packet it is about.

@@ -39,7 +39,7 @@ const (
 // Reason says why a loop ended. Codes: "" (repaired), already_proven,
 // attempts_exhausted, no_progress (Detail: same_patch, empty_patch,
 // same_failure), boundary_before_repair, boundary_after_repair (Causes),
-// environment, plan_untrusted, patch_inapplicable, needs_scope, policy_moved,
+// environment, plan_untrusted, patch_inapplicable, needs_scope, policy_moved, base_moved,
 // no_driver, budget_exceeded (of time), cost_exceeded, cost_unknown (a cap is set
 // and the agent does not say what it uses), cancelled, policy_not_allow.
 type Reason struct {
