@@ -184,8 +184,16 @@ func (b *Bench) prove(ctx context.Context, r run.Run, limit time.Duration) (run.
 		p.Signature = signature(bad.Phase, report.Failed, bad.Output+bad.Detail)
 		reasons := []string{says(bad)}
 		if left := missed(b.o.Root, r.LeftOut, bad.Output); left != "" && (p.Class == risk.Tests || p.Class == risk.BuildFailed) {
-			p.Class = risk.Environment
-			reasons = append(reasons, "it lacks "+left+", which is ignored and in no workspace; name the command that makes it in proof.setup of the policy")
+			why := "it lacks " + left + ", which is ignored and in no workspace; name the command that makes it in proof.setup of the policy"
+			same, err := b.baseLacks(ctx, r, base, pl.Plan, limit, bad.Phase, left)
+			if err != nil {
+				return p, err
+			}
+			if same { // no agent can mend it: what a person has to do comes first
+				p.Class, reasons = risk.Environment, []string{why, says(bad)}
+			} else { // the patch alone asks for it
+				reasons = append(reasons, why)
+			}
 		}
 		if r.Status != run.Passed { // its work may be half done
 			reasons = append(reasons, badEnd(r))

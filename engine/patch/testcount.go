@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -93,20 +92,11 @@ func (b *Bench) baseTests(ctx context.Context, r run.Run, base *tree.Tree, pl ru
 	if err != nil || known != nil {
 		return known, err
 	}
-	dir := filepath.Join(b.home(r.ID), "proof", "base")
-	defer removeTree(dir)
-	ws := filepath.Join(dir, "project")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("prove %s: %w", r.ID, err)
-	}
-	if err := base.Materialise(ctx, ws); err != nil {
-		return nil, fmt.Errorf("prove %s: count the tests of the base: %w", r.ID, err)
-	}
-	var p run.Proof
-	if err := b.phases(ctx, &p, r, pl, ws, filepath.Join(dir, "tmp"), limit, true); err != nil {
+	phases, err := b.onBase(ctx, r, base, pl, limit)
+	if err != nil {
 		return nil, err
 	}
-	return ran(p.Phases), nil
+	return ran(phases), nil
 }
 
 // fewer replaces the cause that a proof gives: fewer tests ran than on the base, or
