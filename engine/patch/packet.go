@@ -74,12 +74,15 @@ type Packet struct {
 type FailedPhase struct {
 	Phase        string   `json:"phase"`
 	ReturnCode   *int     `json:"returncode"`
-	OutputSHA256 *string  `json:"output_sha256"`
+	OutputSHA256 *string  `json:"output_sha256"` // of what the proof kept of it, without times, addresses and its folder: see Log
 	TestsPassed  *int     `json:"tests_passed"`
 	TestsTotal   *int     `json:"tests_total"`
 	Command      []string `json:"command"`
-	Log          string   `json:"log"` // head and tail of both streams, secrets masked
-	Detail       string   `json:"detail"`
+	// Log is the head and tail of both streams, secrets masked; what differs between
+	// two proofs of one failure (the folder of the proof, times that the runner
+	// prints, addresses) is replaced, so that both give the same bytes.
+	Log    string `json:"log"`
+	Detail string `json:"detail"`
 }
 
 // ChangedFile is a changed path with what the policy says about it.
@@ -121,7 +124,7 @@ func newPacket(r run.Run, l run.Loop, diff string, red *guard.Redactor) (Packet,
 		return clip(guard.Sanitize(s, 0), n)
 	}
 	p := Packet{SchemaVersion: 2, RunID: r.ID, Attempt: l.Attempt + 1, FailedPhases: []FailedPhase{}, FailedTests: []string{}, ChangedFiles: []ChangedFile{},
-		Policy: shortened(r.Policy), AllowedScope: fitting(r.Policy.Filesystem.AllowWrite, maxPacketScope), Reasons: append([]string{}, r.Proof.Reasons...),
+		Policy: shortened(r.Policy), AllowedScope: fitting(r.Policy.Filesystem.AllowWrite, maxPacketScope), Reasons: []string{},
 		Risk:        PacketRisk{r.Blast.Score, r.Future.Score, r.Future.Level},
 		PatchDigest: r.Patch.Digest, BaseDigest: r.BaseDigest,
 		Task: mask(r.Task, maxPacketTask), FailureClass: r.Proof.Class, Signature: r.Proof.Signature, Plan: r.Proof.Plan,
@@ -129,13 +132,19 @@ func newPacket(r run.Run, l run.Loop, diff string, red *guard.Redactor) (Packet,
 		PolicyDigest: r.PolicyDigest, PreviousAttempts: []PacketAttempt{}, Workspace: "base+patch", AskForScope: drive.ScopeMark,
 		Remaining: PacketRemaining{max(0, l.MaxAttempts-1-l.Attempt), int((l.MaxRuntime - l.Spent).Seconds()) / 10 * 10},
 	}
+	for _, s := range r.Proof.Reasons {
+		p.Reasons = append(p.Reasons, steady(s))
+	}
 	for _, f := range r.Proof.Phases {
 		if f.Passed {
 			continue
 		}
-		sum := f.OutputSHA256
+		sum, log := f.OutputSHA256, steady(f.Output)
+		if log != "" {
+			sum = run.Sum([]byte(log))
+		}
 		fp := FailedPhase{Phase: f.Phase, ReturnCode: f.ReturnCode, TestsPassed: f.TestsPassed, TestsTotal: f.TestsTotal, Command: f.Command,
-			Log: mask(f.Output, maxPacketLog), Detail: f.Detail}
+			Log: mask(log, maxPacketLog), Detail: steady(f.Detail)}
 		if sum != "" {
 			fp.OutputSHA256 = &sum
 		}
