@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"vise/engine/event"
@@ -47,7 +48,7 @@ func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, e
 	case !r.Patch.Complete || len(r.Unseen) > 0:
 		return fail(r, "it is not complete")
 	}
-	moved, err := b.moved(ctx, base)
+	moved, err := b.moved(ctx, base, "")
 	if err != nil {
 		return fail(r, "%w", err)
 	}
@@ -68,15 +69,18 @@ func (b *Bench) Apply(ctx context.Context, id string, reviewed bool) (run.Run, e
 	return r, b.put(context.WithoutCancel(ctx), r, event.Event{Type: event.PatchApplied, Data: map[string]any{"files": len(r.Patch.Entries), "reviewed": reviewed}})
 }
 
-// moved names the first paths of the project that are not what a snapshot has; ""
-// when all are.
-func (b *Bench) moved(ctx context.Context, base *tree.Tree) (string, error) {
+// moved names the first paths of the project that are not what a snapshot has, but
+// for one that may differ ("" = none may); "" when all are.
+func (b *Bench) moved(ctx context.Context, base *tree.Tree, but string) (string, error) {
 	now, err := tree.Look(ctx, b.o.Root, b.outside())
 	if err != nil {
 		return "", err
 	}
 	const most = 5
-	list := tree.Moved(base, now, most+1)
+	list := tree.Moved(base, now, most+2)
+	if i := slices.Index(list, but); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+	}
 	if len(list) > most {
 		return strings.Join(list[:most], ", ") + " and others", nil
 	}

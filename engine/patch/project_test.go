@@ -311,6 +311,7 @@ func TestNoAgentIsPaidWhenTheProjectMoved(t *testing.T) {
 	if err := os.Remove(filepath.Join(d.root, "other.txt")); err != nil {
 		t.Fatal(err)
 	}
+	write(t, d.root, "vise.toml", "[budget]\nusd = 1\n") // no part of what is repaired
 	want(t, d.repair(r.ID, nil), run.Repaired, "")
 }
 

@@ -230,7 +230,7 @@ func (s *shop) Drive(ctx context.Context, l *run.Loop) error {
 		if err != nil {
 			return err
 		}
-		moved, err := s.moved(ctx, base)
+		moved, err := s.moved(ctx, base, settings)
 		if err != nil {
 			return err
 		}
@@ -241,6 +241,10 @@ func (s *shop) Drive(ctx context.Context, l *run.Loop) error {
 	l.Next = next.Next
 	return nil
 }
+
+// settings is vise's own file in a project: a budget may be raised between a run and
+// its repair. To apply the patch it has to be as it was.
+const settings = "vise.toml"
 
 // movedBase tells that the project is not what a run was made on; paths names what changed.
 type movedBase struct{ paths string }

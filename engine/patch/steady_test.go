@@ -16,7 +16,7 @@ func TestSteady(t *testing.T) {
 		"--- FAIL: TestWait (0.03s)\n    x_test.go:5: waited 3s, want 5s\nFAIL\tx\t0.034s\n":                     "--- FAIL: TestWait (#s)\n    x_test.go:5: waited 3s, want 5s\nFAIL\tx\t#s\n",
 		"test result: FAILED. 1 passed; 1 failed; finished in 0.00s":                                             "test result: FAILED. 1 passed; 1 failed; finished in #s",
 		"✖ rounds up (1.234ms)\nℹ duration_ms 51.3\n":                                                            "✖ rounds up #ms\nℹ duration_ms #\n",
-		"File \"/home/a b/.vise/patch/runs/20270114T091500Z-5c0ffee5c0de/proof/project/src/x.py\", line 3":       "File \"/home/a b/.vise/patch/runs/20270114T091500Z-5c0ffee5c0de/proof/project/src/x.py\", line 3",
+		"File \"/home/a b/.vise/patch/runs/20270114T091500Z-5c0ffee5c0de/proof/project/src/x.py\", line 3":       "File \"./src/x.py\", line 3",
 		"/p/.vise/patch/runs/20270114T091500Z-5c0ffee5c0de/proof/project/x.go:3: undefined: y":                   "./x.go:3: undefined: y",
 		"in /p/.vise/patch/runs/20270114T091500Z-5c0ffee5c0de/proof/tmp/a":                                       "in $TMPDIR/a",
 		"panic\ngoroutine 18 [running]:\nx.F(0xc000012345)\n\t/src/x.go:9 +0x1d\n<x.A object at 0x7f00aa11bb22>": "panic\ngoroutine # [running]:\nx.F(0x#)\n\t/src/x.go:9 +0x1d\n<x.A object at 0x#>",
