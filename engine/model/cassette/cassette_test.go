@@ -312,12 +312,19 @@ func TestDatesOfToday(t *testing.T) {
 		{"2026-11-30", "2026-12-01"}, {"30 November 2026", "1 December 2026"}, {"30.11.2026", "1.12.2026"},
 		{"Mon Nov 30 21:28:01 UTC 2026", "Tue Dec  1 08:00:59 UTC 2026"}, {"Mon, 30 Nov 2026 21:00:00 GMT", "Tue, 1 Dec 2026 07:30:00 GMT"},
 		{"November 30th, 2026", "December 1st, 2026"}, {"11/30/2026", "12/1/2026"},
+		{"Monday, 2026-11-30 10:11", "Tuesday, 2026-12-01 9:05"}, {"2026-11-30 (Monday)", "2026-12-01 (Tuesday)"},
+		{"11/30/2026, 10:11:12 PM", "12/1/2026, 9:05:00 AM"}, {"Monday, November 30, 2026 at 10:11 PM", "Tuesday, December 1, 2026 at 9:05 AM"},
+		{"1796072881", "1796123456"}, {"1796072881.25", "1796123456.5"}, {"10:11", "9:05"},
 	} {
 		same("system", "It is "+c[0]+".", "It is "+c[1]+".")
 		same("user", "<system-reminder>\nToday's date is "+c[0]+".\n</system-reminder>\nGo on", "<system-reminder>\nToday's date is "+c[1]+".\n</system-reminder>\nGo on")
 		same("user", "<environment_context>\n<date>"+c[0]+"</date>\n</environment_context>", "<environment_context>\n<date>"+c[1]+"</date>\n</environment_context>")
 		same("user", "Now: "+c[0]+"\nGo on", "Now: "+c[1]+"\nGo on")
 		same("user", "Context.\nThe current date is "+c[0]+". Go on", "Context.\nThe current date is "+c[1]+". Go on")
+	}
+	// What an earlier version left of a date reads as one.
+	for _, c := range [][2]string{{"Mon Nov 30 <date> UTC 2026", "Tue Dec  1 08:00:59 UTC 2026"}, {"Mon, 30 Nov 2026 <date> GMT", "Tue, 1 Dec 2026 07:30:00 GMT"}, {"<date>, <date>", "12/1/2026, 9:05:00 AM"}, {"Monday, <date>", "Tuesday, 2026-12-01"}} {
+		same("system", "It is "+c[0]+".", "It is "+c[1]+".")
 	}
 	x, _ := Matcher{}.Canonical([]byte(`{"messages":[{"role":"user","content":"Was A-1 sent on 2026-11-30?"}]}`))
 	if !strings.Contains(string(x), "2026-11-30") {

@@ -29,11 +29,12 @@ var volatile = []string{"user", "safety_identifier", "metadata", "prompt_cache_k
 var (
 	temporary = regexp.MustCompile(`(?:/private)?/(?:var/folders/[^/\s"']+/[^/\s"']+/T|var/tmp|tmp)/[A-Za-z0-9][A-Za-z0-9._-]*`)
 	dates     = regexp.MustCompile(datePattern)
+	joined    = regexp.MustCompile(beside)
 	// Ambient are the dates by which harnesses tell their model of today, in whatever
 	// message: within <env>, <environment_context> and <system-reminder>, and behind words
 	// such as "Today's date is", "Now:" or "Current time:".
 	blocks  = regexp.MustCompile(`(?s)<(?:env|environment_context|environment_details|system-reminder)>.*?</(?:env|environment_context|environment_details|system-reminder)>`)
-	ambient = regexp.MustCompile(`(?i)((?:\btoday(?:'s|’s)?(?: date)?(?: is|:)|\bcurrent (?:date|time|datetime|date and time)(?: is|:)|^now:|\nnow:)[ \t]*)(?:` + datePattern + `)`)
+	ambient = regexp.MustCompile(`(?i)((?:\btoday(?:'s|’s)?(?: date)?(?: is|:)|\bcurrent (?:date|time|datetime|date and time)(?: is|:)|^now:|\nnow:)[ \t]*` + weekday + `)(?:` + datePattern + `)`)
 )
 
 // datePattern finds dates and times as programs and people write them: ISO 8601, the
@@ -42,12 +43,18 @@ var (
 const (
 	weekday     = `(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?`
 	month       = `(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t|tember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)`
-	clock       = `\d{1,2}:\d{2}(?::\d{2})?(?: ?[AP]M)?(?: (?:GMT|UTC|Z|[A-Z]{3,4}|[+-]\d{2}:?\d{2}))?`
-	datePattern = `(?i)\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b` +
-		`|\b` + weekday + month + ` {1,2}\d{1,2} \d{2}:\d{2}:\d{2}(?: [AP]M)?(?: [A-Z]{3,4})? \d{4}\b` + // date(1)
+	zone        = `(?: ?(?-i:Z|GMT|UTC|[A-Z]{2,4}T|MSK|[+-]\d{2}:?\d{2})\b)?`
+	clock       = `\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AP]M\b)?`
+	datePattern = `(?i)(?:\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b` +
+		`|\b` + weekday + month + ` {1,2}\d{1,2} (?:\d{2}:\d{2}:\d{2}(?: [AP]M)?|<date>)(?: [A-Z]{3,4})? \d{4}\b` + // date(1)
 		`|\b` + weekday + month + ` \d{1,2}(?:st|nd|rd|th)?,? \d{4}\b` +
-		`|\b` + weekday + `\d{1,2}(?:st|nd|rd|th)? ` + month + `,? \d{4}(?: ` + clock + `)?\b` + // RFC 1123
-		`|\b\d{1,2}/\d{1,2}/\d{4}\b|\b\d{1,2}\.\d{1,2}\.\d{4}\b|\b\d{1,2}:\d{2}:\d{2}(?: ?[AP]M)?\b`
+		`|\b` + weekday + `\d{1,2}(?:st|nd|rd|th)? ` + month + `,? \d{4}\b` + // RFC 1123
+		`|\b\d{1,2}/\d{1,2}/\d{4}\b|\b\d{1,2}\.\d{1,2}\.\d{4}\b|\b` + clock +
+		`|\b1[6-9]\d{8}(?:\d{3})?(?:\.\d+)?\b)` // seconds or milliseconds since 1970
+	// beside takes the weekday, time and zone beside a <date> in: it stands for all of
+	// them, however much of them an earlier version had recognised.
+	beside = `(?i)(?:\b(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?<date>(?:(?:,|, at| at)? (?:<date>|` + clock + `))*` + zone +
+		`(?: [AP]M\b)?(?: \((?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\))?`
 )
 
 // Canonical is the request body with what changes from run to run taken out and
@@ -119,12 +126,20 @@ func (m Matcher) text(s string, system bool) (string, int) {
 		s = temporary.ReplaceAllString(s, "<tmp>")
 	}
 	if system {
-		return dates.ReplaceAllString(s, "<date>"), n
+		return undated(s), n
 	}
 	if strings.Contains(s, "</") {
-		s = blocks.ReplaceAllStringFunc(s, func(b string) string { return dates.ReplaceAllString(b, "<date>") })
+		s = blocks.ReplaceAllStringFunc(s, undated)
 	}
-	return ambient.ReplaceAllString(s, "$1<date>"), n
+	if s = ambient.ReplaceAllString(s, "$1<date>"); strings.Contains(s, "<date>") {
+		s = joined.ReplaceAllString(s, "<date>")
+	}
+	return s, n
+}
+
+// undated puts <date> in the place of every date, with the weekday, time and zone beside it.
+func undated(s string) string {
+	return joined.ReplaceAllString(dates.ReplaceAllString(s, "<date>"), "<date>")
 }
 
 type place struct{ name, dir string }
