@@ -267,6 +267,8 @@ func TestOutputIsReserved(t *testing.T) {
 		{`{"model":"m"}`, 0.003, 402},
 		{`{"model":"m","max_tokens":100}`, 0.003, 200},
 		{`{"model":"m"}`, 1, 200},
+		{`{"model":"m","n":64}`, 0.1, 402},
+		{`{"model":"m","n":4000000000,"max_tokens":9000000000000000000}`, 1e9, 402},
 	} {
 		token, err := s.Grant(Run{Upstream: Upstream{BaseURL: up.URL + "/api/v1", Price: price}, Ledger: model.NewLedger(model.Budget{USD: c.usd})})
 		if err != nil {
@@ -280,7 +282,7 @@ func TestOutputIsReserved(t *testing.T) {
 		}
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if resp.StatusCode != c.status || c.status == 402 && !strings.Contains(string(text), "max_tokens") {
+		if resp.StatusCode != c.status || c.status == 402 && !strings.Contains(string(text), "may cost") {
 			t.Errorf("%s of $%v: %d %s", c.body, c.usd, resp.StatusCode, text)
 		}
 	}

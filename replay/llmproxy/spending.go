@@ -17,12 +17,16 @@ import (
 // Purpose is what the ledger books an agent's model calls under.
 const Purpose = "agent"
 
-// spending adds the key and reserves what a request may cost before it is sent;
 // assumedOutput is what is set aside for the answer to a request that names no limit of
 // its own, in tokens. The limit that the provider takes then is not known to us; 4,096 is
 // more than all but long documents.
 const assumedOutput = 4096
 
+// What a request says of itself is believed up to here, so that a product fits: more
+// is beyond every budget.
+const maxOutput, maxChoices = 1 << 40, 1 << 20
+
+// spending adds the key and reserves what a request may cost before it is sent;
 // settle books what it did cost.
 type spending struct {
 	next http.RoundTripper
@@ -62,6 +66,7 @@ func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
 		Max       int64  `json:"max_tokens"`
 		Completed int64  `json:"max_completion_tokens"`
 		Output    int64  `json:"max_output_tokens"`
+		Choices   int64  `json:"n"` // answers asked for at once, each as long as the limit
 	}
 	_ = json.Unmarshal(body, &limits) // what is not JSON has no limits
 	r := reservation{input: tokens(len(body))}
@@ -73,6 +78,7 @@ func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
 	if unbounded {
 		output = assumedOutput
 	}
+	output = min(output, maxOutput) * min(max(limits.Choices, 1), maxChoices)
 	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, output, r.price); err != nil {
 		if unbounded {
 			return nil, fmt.Errorf("%w (the request names no max_tokens: %d tokens of output are set aside for it)", err, assumedOutput)
