@@ -37,6 +37,9 @@ func (p *attemptsPane) row(r attemptRow, selected bool) string {
 	g := p.st().Glyphs
 	row := p.st().Row(p.w, p.ground(selected))
 	next, role := nextWord(r.run)
+	if r.repaired() {
+		next, role = "repaired", style.Dim
+	}
 	mark := map[style.Role]string{style.Good: g.Pass, style.Bad: g.Fail, style.Warn: g.Alert, style.Info: g.Busy, style.Dim: g.Neutral}[role]
 	under := "  " // a repair lies under its run; the columns are the same
 	if r.depth > 0 {
@@ -124,11 +127,11 @@ func (p *attemptsPane) loopRows() []string {
 	d, g := p.detail, p.st().Glyphs
 	var rows []string
 	if l := d.loop; l != nil {
-		role, text := style.Info, fmt.Sprintf("%s, attempt %d of %d", l.State, l.Attempt, l.MaxAttempts-1)
+		role, text := style.Info, fmt.Sprintf("%s, attempt %d of %d", l.State, attemptAt(l.State, l.Attempt), l.MaxAttempts-1)
 		held := p.ctx.PatchHeld
 		switch {
 		case held != nil && held.RunID == l.RunID:
-			role, text = style.Warn, fmt.Sprintf("%s held before %s, attempt %d of %d", g.Held, held.State, held.Attempt, l.MaxAttempts-1)
+			role, text = style.Warn, fmt.Sprintf("%s held before %s, attempt %d of %d", g.Held, held.State, attemptAt(held.State, held.Attempt), l.MaxAttempts-1)
 		case l.Status == run.Repaired:
 			role, text = style.Good, g.Pass+" "+l.Status
 		case l.Status != "":
@@ -138,7 +141,7 @@ func (p *attemptsPane) loopRows() []string {
 			}
 			text += ": " + patch.Says(*l)
 		case p.ctx.Running.Kind != Mending:
-			role, text = style.Warn, "cut off before "+string(l.State)+p.ctx.Text("; {patch.repair} goes on")
+			role, text = style.Warn, "stopped before "+string(l.State)+p.ctx.Text("; {patch.repair} goes on")
 		}
 		rows = append(rows, p.field("loop", role, text)...)
 		budget := fmt.Sprintf("%s of %s used, %s", l.Spent.Round(100*time.Millisecond), l.MaxRuntime, counts(l))
@@ -166,7 +169,11 @@ func (p *attemptsPane) loopRows() []string {
 	}
 	text := strings.TrimSpace(strings.Join(d.run.Command, " "))
 	rows = append(rows, p.field("agent", style.Text, text)...)
-	rows = append(rows, p.field("", style.Dim, strings.TrimSpace(string(d.run.Status)+" "+d.run.Exit+" "+d.run.Error)+"; "+d.run.Sandbox)...)
+	status := strings.TrimSpace(string(d.run.Status) + " " + d.run.Exit + " " + d.run.Error)
+	if d.run.Sandbox != "" { // while it runs nobody knows yet
+		status += "; " + d.run.Sandbox
+	}
+	rows = append(rows, p.field("", style.Dim, status)...)
 	if d.run.Usage != nil {
 		rows = append(rows, p.field("used", style.Text, run.Words(*d.run.Usage))...)
 	}

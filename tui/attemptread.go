@@ -20,7 +20,24 @@ type attemptRow struct {
 }
 
 // problem reports a run that is not through.
-func (r attemptRow) problem() bool { return r.run.Route != nil && r.run.Route.Kind != risk.Auto }
+func (r attemptRow) problem() bool {
+	return r.run.Route != nil && r.run.Route.Kind != risk.Auto && !r.repaired()
+}
+
+// repaired reports a run that failed and has been repaired by another one.
+func (r attemptRow) repaired() bool {
+	return r.loop != nil && r.loop.Status == run.Repaired && r.loop.Repaired != r.run.ID && r.run.Applied == nil && r.run.Route != nil && r.run.Route.Kind != risk.Auto
+}
+
+// attemptAt is the number of the attempt that a state of a loop is about: the loop
+// counts one when its repair has been looked at.
+func attemptAt(s run.State, attempt int) int {
+	switch s {
+	case run.StatePacket, run.StateDrive, run.StateRepair, run.StateInspect:
+		return attempt + 1
+	}
+	return attempt
+}
 
 type attemptsData struct {
 	rows   []attemptRow

@@ -109,6 +109,9 @@ func TestAttempts(t *testing.T) {
 		if l := waits(); string(l.State) != want {
 			t.Fatalf("held before %s, want %s", l.State, want)
 		}
+		if want == "packet" { // of the repair that comes, as its run is numbered
+			d.sees(PaneAttempts, "held before packet, attempt 1 of 1")
+		}
 	}
 	if !hold.Continue() {
 		t.Fatal("nothing was held")
@@ -120,7 +123,17 @@ func TestAttempts(t *testing.T) {
 	d.apply(Change{Held: true, Running: true})
 	d.pump()
 	d.size(PaneAttempts, 110, 34)
-	d.sees(PaneAttempts, "REPAIRED", "2 of 2 proofs", "attempt 1", "proven")
+	d.sees(PaneAttempts, "REPAIRED", "2 of 2 proofs", "attempt 1", "proven", " repaired ") // the failed run no longer asks for a retry
+
+	// Of an agent that runs nobody knows the sandbox yet; a loop that nobody runs goes on.
+	kept := p.detail
+	loop := *kept.loop
+	loop.Status, loop.State = "", run.StateRepair
+	p.detail.loop, p.detail.run.Status, p.detail.run.Exit, p.detail.run.Sandbox = &loop, run.Running, "", ""
+	if text := strings.Join(p.loopRows(), "\n"); strings.Contains(text, "running;") || !strings.Contains(text, "stopped before repair; r goes on") {
+		t.Errorf("the rows are\n%s", text)
+	}
+	p.detail = kept
 
 	// The repair lies under its run; its patch is the one to apply.
 	act := func(id action.ID) {

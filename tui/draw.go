@@ -149,7 +149,7 @@ func (a *App) state() (style.Role, string, string) {
 	case a.ctx.Held != nil:
 		return style.Warn, g.Held, text
 	case a.ctx.PatchHeld != nil:
-		return style.Warn, g.Held, "patch loop held  " + runTag(a.ctx.PatchHeld.RunID) + " before " + string(a.ctx.PatchHeld.State)
+		return style.Warn, g.Held, "held before " + string(a.ctx.PatchHeld.State) + "  patch loop " + runTag(a.ctx.PatchHeld.RunID)
 	case run.Kind != Idle:
 		return style.Info, a.busyMark(a.ctx.Style), text
 	case len(a.ctx.Incidents) > 0:

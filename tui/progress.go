@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vise/engine/event"
+	"vise/engine/patch/run"
 )
 
 // progress is what the header says about what is running: a fold over events.
@@ -144,7 +145,7 @@ func (p *progress) text(a Activity, held *Held, maxTurns int, now time.Time) str
 	case a.Kind == Patching:
 		return "coding agent  " + a.Arg + "  " + elapsed(now.Sub(a.Since))
 	case a.Kind == Mending:
-		return fmt.Sprintf("patch loop  %s  %s  attempt %d", runTag(a.Run), p.state, p.step)
+		return fmt.Sprintf("patch loop  %s  %s  attempt %d", runTag(a.Run), p.state, attemptAt(run.State(p.state), p.step))
 	}
 	return ""
 }

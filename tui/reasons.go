@@ -101,6 +101,10 @@ func cancelling(k ActivityKind) string { return "cancelling the " + string(k) }
 // ended replaces the message that something is being cancelled when it was.
 func (a *App) ended(was Activity) {
 	if a.toast.text == cancelling(was.Kind) {
-		a.toast.text = "the " + string(was.Kind) + " was cancelled"
+		done := " was cancelled"
+		if was.Kind == Mending { // it can be taken up where it was; a held one is cancelled for good
+			done = " was stopped"
+		}
+		a.toast.text = "the " + string(was.Kind) + done
 	}
 }

@@ -111,3 +111,14 @@ func TestCancelledTurn(t *testing.T) {
 	d.pump()
 	d.sees(PaneRepair, "cancelled  model turn "+itoa(h.Turn)+"/6")
 }
+
+// A patch loop that runs is stopped, and can be taken up; other work is cancelled.
+func TestWhatIsSaidOfWorkThatWasEnded(t *testing.T) {
+	for kind, want := range map[ActivityKind]string{Mending: "the patch loop was stopped", Replaying: "the replay was cancelled"} {
+		a := &App{}
+		a.toast.text = cancelling(kind)
+		if a.ended(Activity{Kind: kind}); a.toast.text != want {
+			t.Errorf("%s: %q, want %q", kind, a.toast.text, want)
+		}
+	}
+}

@@ -208,8 +208,17 @@ func (a *app) patchLs() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.readBench(cmd.Context(), func(_ *patch.Bench, st *store.Store) error {
 				var list []run.Run
+				repaired := map[string]string{} // by which run
 				if err := st.View(func(tx *store.Tx) (err error) {
-					list, err = tx.PatchRuns(store.Window{})
+					if list, err = tx.PatchRuns(store.Window{}); err != nil {
+						return err
+					}
+					loops, err := tx.PatchLoops()
+					for _, l := range loops {
+						if l.Repaired != l.RunID {
+							repaired[l.RunID] = l.Repaired
+						}
+					}
 					return err
 				}); err != nil {
 					return err
@@ -217,7 +226,11 @@ func (a *app) patchLs() *cobra.Command {
 				return a.list("vise.patch_run/1", len(list), func(i int) any { return list[i] }, "no patch runs yet; vise patch run -- AGENT ARG... makes one",
 					[]string{"RUN", "PROGRAM", "STATUS", "FILES", "PROOF", "NEXT", "TASK"}, func(i int) []string {
 						r := list[i]
-						return []string{r.ID, show(program(r), 30), string(r.Status), strconv.Itoa(files(r)), verdictOf(r), nextOf(r), show(r.Task, 60)}
+						next := nextOf(r)
+						if by := repaired[r.ID]; by != "" && next != "applied" {
+							next = "repaired by " + by
+						}
+						return []string{r.ID, show(program(r), 30), string(r.Status), strconv.Itoa(files(r)), verdictOf(r), next, show(r.Task, 60)}
 					})
 			})
 		},
