@@ -273,6 +273,8 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.goLink(msg)
 	case originMsg:
 		return a.goOrigin(msg.to)
+	case auditMsg:
+		return a.audited(msg)
 	case whyMsg:
 		if len(a.overlays) > 0 || a.search != nil || a.filtering != nil {
 			return nil // something else was begun meanwhile: its keys are its own

@@ -154,6 +154,8 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.sessionAct(id, "")
 	case action.Pick:
 		return a.pick(arg)
+	case action.Audit:
+		return a.audit()
 	case action.Diff:
 		return a.beside(arg)
 	case action.Fork:

@@ -19,6 +19,7 @@ import (
 
 	"vise/engine"
 	"vise/engine/event"
+	"vise/engine/evidence"
 	"vise/engine/patch"
 	"vise/store"
 	"vise/themes"
@@ -46,6 +47,9 @@ type Config struct {
 	// Ahead says what the replay of a session asks of models, before it is started; nil:
 	// nothing that could cost anything.
 	Ahead func(ctx context.Context, session string) (Ahead, error)
+	// Audit looks at the live rules as this project's agent and settings are; nil: as they
+	// are stored.
+	Audit func(*store.Tx) (evidence.Audit, error)
 	// Patch does the work of the patch loop; PatchStepper holds its loops, with
 	// PatchBounds as their bounds.
 	Patch        *patch.Bench

@@ -110,6 +110,8 @@ const (
 	Restore ID = "rule.restore"
 	// Edit makes a person's wording of the rule under the cursor a candidate.
 	Edit ID = "rule.edit"
+	// Audit shows what speaks against the live rules.
+	Audit ID = "rule.audit"
 	// Retest queues a new test of a rule in force.
 	Retest ID = "rule.retest"
 

@@ -40,6 +40,7 @@ var defaults = []Action{
 	{ID: Restore, Title: "restore this rule as a candidate", Short: "restore", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"U"}, Rank: 7},
 	{ID: Edit, Title: "edit this rule: your wording becomes a candidate", Short: "edit", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"e"}, Arg: "text", Rank: 6},
 	{ID: Retest, Title: "queue a new test of this rule in force", Short: "test anew", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"t"}, Rank: 8},
+	{ID: Audit, Title: "audit the rules: never read, contradicting, nearly equal, flagged", Short: "audit", Group: "rule", Scope: Pane, Panes: []string{"rules"}, Keys: []string{"a"}, Rank: 17},
 	{ID: Protect, Title: "protect this session as a win", Short: "protect", Group: "case", Scope: Pane, Panes: []string{"sessions", "turns", "attention"}, Keys: []string{"p"}, Rank: 11},
 	{ID: Rename, Title: "call this session by a name of yours", Short: "name", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"e"}, Arg: "name", Rank: 11},
 	{ID: Pin, Title: "pin this session to the top, or unpin it", Short: "pin", Group: "session", Scope: Pane, Panes: []string{"sessions"}, Keys: []string{"*"}, Rank: 11},

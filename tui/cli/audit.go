@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vise/engine"
+	"vise/engine/config"
 	"vise/engine/evidence"
 	"vise/engine/rule"
 	"vise/store"
@@ -16,6 +17,11 @@ import (
 type audited struct {
 	evidence.Audit
 	Uptake map[string]evidence.Uptake `json:"uptake"` // by rule id
+}
+
+// audit looks at the live rules as the project's agent and settings are now.
+func (a *app) audit(tx *store.Tx, cfg *config.Config) (evidence.Audit, map[string]evidence.Uptake, error) {
+	return engine.Audit(tx, cfg.Rules.MaxActive, func(rules []rule.Rule) (map[string]string, error) { return a.expired(tx, rules) })
 }
 
 func (a *app) rulesAudit() *cobra.Command {
@@ -37,7 +43,7 @@ func (a *app) rulesAudit() *cobra.Command {
 			var out audited
 			var rules []rule.Rule
 			if err := s.View(func(tx *store.Tx) (err error) {
-				if out.Audit, out.Uptake, err = engine.Audit(tx, cfg.Rules.MaxActive, func(rules []rule.Rule) (map[string]string, error) { return a.expired(tx, rules) }); err != nil {
+				if out.Audit, out.Uptake, err = a.audit(tx, cfg); err != nil {
 					return err
 				}
 				rules, err = tx.Rules(rule.Candidate, rule.Active)

@@ -15,6 +15,7 @@ import (
 
 	"vise/engine/config"
 	"vise/engine/event"
+	"vise/engine/evidence"
 	"vise/engine/guard"
 	"vise/engine/patch"
 	"vise/engine/trace"
@@ -106,6 +107,10 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 		}
 		a.sweepPatches(ctx, s.Patch)
 		s.Errands = a.errands(h, s.Patch)
+		s.Audit = func(tx *store.Tx) (evidence.Audit, error) {
+			found, _, err := a.audit(tx, cfg)
+			return found, err
+		}
 		s.PatchStepper = tui.NewPatchHold(h.Events(), h.store.Now)
 		s.PatchBounds = patch.RepairRequest{MaxAttempts: cfg.Patch.MaxAttempts, MaxRuntime: cfg.Patch.MaxRuntime}
 		if h.runner != nil {
