@@ -19,7 +19,7 @@ var namesKey = regexp.MustCompile(`(?:^|[\s;:(,])(?:[b-zB-HJ-Z\[\]*#/?~<>]|a (?:
 
 // ownKeys are the files of overlays and prompts, whose keys are fixed: they are no actions.
 var ownKeys = []string{"beside.go", "breakpoints.go", "forkcard.go", "linear.go", "linearcard.go", "logcard.go", "palette.go", "search.go", "sessionpick.go",
-	"spendcard.go", "themepick.go", "walk.go", "filterbar.go", "footer.go", "ruleedit.go"}
+	"spendcard.go", "themepick.go", "walk.go", "auditcard.go", "filterbar.go", "footer.go", "ruleedit.go"}
 
 // harmless are texts that only look as if they named a key.
 var harmless = regexp.MustCompile(`^(following, 0 behind|0 s|1 match|enter adds it, esc closes|a turn is a number from 0 on.*)$`)
