@@ -331,3 +331,33 @@ func TestDatesOfToday(t *testing.T) {
 		t.Errorf("a date of the user's question is lost: %s", x)
 	}
 }
+
+// An exchange is told before its last bytes are: the next question may follow at once.
+func TestExchangeIsToldFirst(t *testing.T) {
+	const body = "data: {}\n\ndata: [DONE]\n\n"
+	told := 0
+	count := func(context.Context, Exchange) { told++ }
+	live := &Recorder{Next: transport(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}), OnExchange: count, Now: time.Now}
+	asked, _ := Matcher{}.Canonical([]byte(`{}`))
+	played := &Player{Tape: NewTape([]Exchange{{Seq: 1, Key: Key("POST", "/p", asked), Method: "POST", Path: "/p", Status: 200, Body: []byte(body)}}), OnExchange: count, Now: time.Now}
+	for i, next := range []http.RoundTripper{live, played} {
+		req, _ := http.NewRequestWithContext(t.Context(), "POST", "http://x/p", strings.NewReader(`{}`))
+		resp, err := next.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(body))
+		if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != body || told != i+1 {
+			t.Errorf("%q, %v, told %d times", got, err, told)
+		}
+		if resp.Body.Close(); told != i+1 {
+			t.Errorf("told %d times", told)
+		}
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

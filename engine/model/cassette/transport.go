@@ -104,6 +104,11 @@ func (t *tee) Read(b []byte) (int, error) {
 				t.e.Parts = append(t.e.Parts, [2]int64{pause, int64(n)})
 			}
 			t.last = now
+			if bytes.HasSuffix(t.e.Body, []byte("\n\n")) && t.e.whole() {
+				// Before the last event is passed on: whoever reads it may ask the next
+				// question at once, and this exchange came first.
+				t.end(false)
+			}
 		}
 	}
 	if err != nil {
@@ -208,6 +213,9 @@ func (b *playing) Read(buf []byte) (int, error) {
 		b.pos += int64(n)
 		if b.off == part[1] {
 			b.part, b.off = b.part+1, 0
+		}
+		if b.part >= len(b.e.Parts) {
+			b.end() // before the last bytes are passed on: the next question may follow at once
 		}
 		if n > 0 {
 			return n, nil
