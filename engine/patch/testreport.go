@@ -45,6 +45,19 @@ func number(re *regexp.Regexp, s string) *int {
 	return &n
 }
 
+// numbers is the sum of all numbers that a pattern finds; nil when it finds none.
+func numbers(re *regexp.Regexp, s string) *int {
+	found := re.FindAllStringSubmatch(s, -1)
+	if found == nil {
+		return nil
+	}
+	sum := 0
+	for _, m := range found {
+		sum += atoi(m[1])
+	}
+	return &sum
+}
+
 // Report is what a test runner's output says.
 type Report struct {
 	Passed, Total *int // nil when it does not say
@@ -73,6 +86,7 @@ var (
 	goPass     = regexp.MustCompile(`(?m)^\s*--- PASS: \S+`)
 	goFail     = regexp.MustCompile(`(?m)^--- FAIL: \S+`)
 	pytestLine = regexp.MustCompile(`(?m)^=*\s*(?:.*?\b\d+ (?:failed|passed|error)).*$`)
+	pytestEnd  = regexp.MustCompile(`(?m)^=*\s*\d+ (?:failed|passed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s\b.*$`)
 	errorCount = regexp.MustCompile(`(?i)(\d+)\s+errors?\b`)
 	// A summary of unittest is two lines; one of them alone is the program's own text.
 	unitRan   = regexp.MustCompile(`(?m)^Ran (\d+) tests? in .*\s+^(?:OK|FAILED)(?: \((.*)\))?\s*$`)
@@ -120,14 +134,27 @@ func ReadTests(output string) Report {
 			passed, failed = passed+max(0, atoi(one[1])-bad-left), failed+bad
 		}
 		sum(passed, failed)
-	} else if p, f := number(tapPass, output), number(tapFail, output); p != nil && f != nil {
+	} else if p, f := numbers(tapPass, output), numbers(tapFail, output); p != nil && f != nil {
 		sum(*p, *f)
-	} else if p := number(mochaPass, output); p != nil {
-		f := number(mochaFail, output)
+	} else if p := numbers(mochaPass, output); p != nil {
+		f := numbers(mochaFail, output)
 		if f == nil {
 			f = new(int)
 		}
 		sum(*p, *f)
+	} else if lines := pytestEnd.FindAllString(output, -1); len(lines) > 1 {
+		passed, failed := 0, 0
+		for _, line := range lines {
+			for _, re := range []*regexp.Regexp{failedCount, errorCount} {
+				if n := number(re, line); n != nil {
+					failed += *n
+				}
+			}
+			if n := number(passedCount, line); n != nil {
+				passed += *n
+			}
+		}
+		sum(passed, failed)
 	} else if p, f := len(goPass.FindAllString(output, -1)), len(goFail.FindAllString(output, -1)); p+f > 0 {
 		if p > 0 || goRun.MatchString(output) { // without -v, passing tests are not named
 			sum(p, f)
