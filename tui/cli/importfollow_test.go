@@ -5,13 +5,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"vise/engine/guard"
 )
 
 // A file that cannot be read while it grows is one refused file and one remark; when it
 // can be read again it is none.
 func TestFollowRefuses(t *testing.T) {
 	var told bytes.Buffer
-	f := &following{app: &app{errw: &told}, refused: map[string]string{}}
+	f := &following{app: &app{errw: &told, red: guard.DefaultRedactor()}, refused: map[string]string{}}
 	for range 100 {
 		f.refuse("a.jsonl", errors.New("read a.jsonl: permission denied"))
 	}
