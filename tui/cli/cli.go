@@ -183,6 +183,10 @@ func (a *app) prepare() error {
 // masked: a line may quote what an agent, a tool or a server has said, and the standard
 // error of a CI run is a log that many read.
 func (a *app) note(format string, args ...any) {
-	text, _ := a.red.Text(fmt.Sprintf(format, args...))
+	red := a.red
+	if red == nil { // before the flags are read
+		red = guard.DefaultRedactor()
+	}
+	text, _ := red.Text(fmt.Sprintf(format, args...))
 	fmt.Fprintln(a.errw, text)
 }
