@@ -20,7 +20,11 @@ func demo() fs.FS { return os.DirFS(os.Getenv("VISE_TEST_DEMO")) }
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"vise": func() { os.Exit(cli.Main(demo())) },
+		"vise": func() {
+			code := cli.Main(demo())
+			tellPeak()
+			os.Exit(code)
+		},
 		// Stand-ins for what a project may be connected to.
 		"scripted-judge": scriptedJudge,
 		"pandaprobe":     fakePlatform,
