@@ -40,27 +40,38 @@ func Reword(tx *store.Tx, c Config, red *guard.Redactor, from rule.Rule, e Edit)
 	case from.Text:
 		return r, refuse(rule.ErrEmptyRule, "the text is that of rule %s: change it", from.ID)
 	}
-	if err := said(tx, r); err != nil {
-		return r, err
-	}
 	ep, _, err := tx.Episode(from.EpisodeID)
 	if err != nil {
 		return r, err
 	}
-	if err := leaks(tx, c.Protected, ep.SessionID, ep.TurnIndex, r); err != nil {
-		return r, err
+	return r, admit(tx, c, &r, ep.SessionID, ep.TurnIndex, event.Event{Data: map[string]any{"by": rule.Person, "edited_from": from.ID}})
+}
+
+// admit stores a rule that a person has written or chosen, as a candidate, and tells of
+// it: it passes every check that a rule of the repair agent passes. The session and turn
+// are those it is about, whose answers it must not quote; told is what is told beyond
+// the rule itself.
+func admit(tx *store.Tx, c Config, r *rule.Rule, session string, turn int, told event.Event) error {
+	if err := said(tx, *r); err != nil {
+		return err
+	}
+	if err := leaks(tx, c.Protected, session, turn, *r); err != nil {
+		return err
 	}
 	if err := room(tx, c.MaxActive); err != nil {
-		return r, err
+		return err
 	}
-	if err := begin(tx, &r, c.ValidationOn); err != nil {
-		return r, err
+	if err := begin(tx, r, c.ValidationOn); err != nil {
+		return err
 	}
-	if err := tx.PutRule(r); err != nil {
-		return r, err
+	if err := tx.PutRule(*r); err != nil {
+		return err
 	}
-	return r, tx.Emit(event.Event{Type: event.RuleAdd, RuleID: r.ID, NoticeID: r.SourceNoticeID, Data: map[string]any{
-		"scope": r.Scope, "status": string(r.Status), "metric": r.Metric, "applicability": r.Applicability, "by": rule.Person, "edited_from": from.ID}})
+	told.Type, told.RuleID, told.NoticeID = event.RuleAdd, r.ID, r.SourceNoticeID
+	for k, v := range map[string]any{"scope": r.Scope, "status": string(r.Status), "metric": r.Metric, "applicability": r.Applicability} {
+		told.Data[k] = v
+	}
+	return tx.Emit(told)
 }
 
 // said refuses a wording that another rule says already, or that evidence has retired.

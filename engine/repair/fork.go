@@ -174,21 +174,5 @@ func Adopt(tx *store.Tx, c Config, fork episode.Episode, now string) (rule.Rule,
 	}
 	r.CreatedAt, r.Trial = now, nil
 	r.EpisodeID, r.ForkOf = fork.ID, fork.Fork.Of
-	if err := said(tx, r); err != nil {
-		return r, err
-	}
-	if err := leaks(tx, c.Protected, fork.SessionID, fork.TurnIndex, r); err != nil {
-		return r, err
-	}
-	if err := room(tx, c.MaxActive); err != nil {
-		return r, err
-	}
-	if err := begin(tx, &r, c.ValidationOn); err != nil {
-		return r, err
-	}
-	if err := tx.PutRule(r); err != nil {
-		return r, err
-	}
-	return r, tx.Emit(event.Event{Type: event.RuleAdd, RuleID: r.ID, NoticeID: r.SourceNoticeID, EpisodeID: fork.ID, Data: map[string]any{
-		"scope": r.Scope, "status": string(r.Status), "metric": r.Metric, "applicability": r.Applicability, "by": rule.Person, "fork_of": r.ForkOf}})
+	return r, admit(tx, c, &r, fork.SessionID, fork.TurnIndex, event.Event{EpisodeID: fork.ID, Data: map[string]any{"by": rule.Person, "fork_of": r.ForkOf}})
 }
