@@ -90,7 +90,7 @@ func split(text string) (out []word, err error) {
 			return out, nil
 		}
 		w := word{}
-		if rest, ok := strings.CutPrefix(text, "!"); ok && rest != "" && rest[0] != ' ' {
+		if rest, ok := strings.CutPrefix(text, "!"); ok && rest != "" && rest[0] != ' ' && rest[0] != '\t' {
 			w.not, text = true, rest
 		}
 		if strings.HasPrefix(text, `"`) {

@@ -74,7 +74,7 @@ func TestFilter(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`status:fail score<0.6 tool:search "free text" !x`, `!"a" b:`, "a<=1e9", "::=<", "\rj="} {
+	for _, s := range []string{`status:fail score<0.6 tool:search "free text" !x`, `!"a" b:`, "a<=1e9", "::=<", "\rj=", "!\tx", "\t!\ta\t!\t"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
