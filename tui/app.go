@@ -276,15 +276,9 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 	case auditMsg:
 		return a.audited(msg)
 	case whyMsg:
-		if len(a.overlays) > 0 || a.search != nil || a.filtering != nil {
-			return nil // something else was begun meanwhile: its keys are its own
-		}
-		return a.open(newWhyCard(msg))
+		return a.openLate(newWhyCard(msg))
 	case besideMsg:
-		if len(a.overlays) > 0 || a.search != nil || a.filtering != nil {
-			return nil
-		}
-		return a.open(newBesideCard(msg))
+		return a.openLate(newBesideCard(msg))
 	case acted:
 		return a.acted(msg)
 	case forkEnded:

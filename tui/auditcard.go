@@ -49,7 +49,7 @@ func (a *App) audited(m auditMsg) tea.Cmd {
 	case len(m.audit.Findings) == 0:
 		return a.say(style.Good, "nothing speaks against "+count(m.audit.Rules, "live rule"))
 	}
-	return a.open(&auditCard{audit: m.audit})
+	return a.openLate(&auditCard{audit: m.audit})
 }
 
 // auditCard lists what an audit has found; a row leads to its first rule.

@@ -33,6 +33,14 @@ func TestAuditOfRules(t *testing.T) {
 		return nil
 	})
 	b.pumpApp()
+	// What is typed while the audit is read belongs to what was begun meanwhile.
+	found := b.app.audit()()
+	b.press("/")
+	b.send(found)
+	if len(b.app.overlays) != 0 {
+		t.Error("the card opened over a search that is being typed")
+	}
+	b.press("esc")
 	b.press("a")
 	b.screenHas("audit of 3 live rules", "near duplicate", "r-1 r-2", "vise rules audit")
 	b.app.ctx.Scope.Rule = "r-3"

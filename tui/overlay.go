@@ -26,6 +26,15 @@ type paster interface {
 // wide is an overlay that takes all the width there is.
 type wide interface{ Wide() }
 
+// openLate opens a card that had to be read first, unless something else was begun
+// meanwhile: what is typed then is that one's.
+func (a *App) openLate(o overlay) tea.Cmd {
+	if len(a.overlays) > 0 || a.search != nil && a.search.typing || a.filtering != nil {
+		return nil
+	}
+	return a.open(o)
+}
+
 func (a *App) open(o overlay) tea.Cmd {
 	a.overlays = append(a.overlays, o)
 	a.touch()

@@ -71,8 +71,6 @@ func (a *App) picked(m pickMsg) tea.Cmd {
 	switch {
 	case m.err != nil:
 		return a.say(style.Bad, "read the sessions: "+m.err.Error())
-	case len(a.overlays) > 0 || a.search != nil && a.search.typing || a.filtering != nil:
-		return nil // something else was begun meanwhile: its keys are its own
 	case len(m.list) == 0:
 		return a.say(style.Dim, "no sessions yet; {run.import} brings recordings in")
 	}
@@ -82,7 +80,7 @@ func (a *App) picked(m pickMsg) tea.Cmd {
 		p.texts = append(p.texts, strings.ToLower(strings.Join([]string{r.Name, a.ctx.Names[r.ReplayOf], r.ID, r.Title, r.Agent, r.ReplayOf}, " ")))
 	}
 	p.filter()
-	return a.open(p)
+	return a.openLate(p)
 }
 
 // filter keeps what matches, the best first: what is called so, what is called with these

@@ -34,16 +34,6 @@ func System(msgs []Message) string {
 	return strings.Join(out, "\n")
 }
 
-// Model is the first model that an assistant message names.
-func Model(msgs []Message) string {
-	for i := range msgs {
-		if msgs[i].Role == "assistant" && msgs[i].Model != "" {
-			return msgs[i].Model
-		}
-	}
-	return ""
-}
-
 // Add takes the next message.
 func (f *Feed) Add(m *Message) error { return f.Step(m, trace.Span{}) }
 
