@@ -131,7 +131,7 @@ func newApp(ctx context.Context, cfg Config, keys *action.Registry, conductor *C
 		a.look.options = style.Options{NoColor: true, ASCII: true, Words: true}
 		a.still, a.tabs94, a.noStatus = true, false, true
 	}
-	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Patch: cfg.Patch, Now: cfg.Now, NoAgent: cfg.Replay == nil, Keys: keys,
+	a.ctx = &Context{Ctx: ctx, Store: cfg.Store, Harness: cfg.Harness, Patch: cfg.Patch, Now: cfg.Now, NoAgent: cfg.Replay == nil, Keys: keys, During: conductor.During,
 		Scope: &Scope{Session: cfg.Session, Turn: NoTurn}}
 	a.last = *a.ctx.Scope
 	a.restyle()

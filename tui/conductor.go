@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type Conductor struct {
 
 	mu      sync.Mutex
 	running Activity
+	past    []Activity // the last ones that ended, for During; at most pastMost
 	cancel  context.CancelCauseFunc
 	work    sync.WaitGroup
 }
@@ -52,6 +54,26 @@ var errStopped = errors.New("cancelled")
 func (c *Conductor) Running() Activity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.running
+}
+
+// pastMost is how many ended activities During knows: their events are read within a
+// few frames, and no person starts more of them meanwhile.
+const pastMost = 8
+
+// During is what ran at a time. Events are read in batches: a short activity has
+// ended, and another may have begun, before its events are seen.
+func (c *Conductor) During(at time.Time) Activity {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running.Kind != Idle && !at.Before(c.running.Since) {
+		return c.running
+	}
+	for _, a := range slices.Backward(c.past) {
+		if !at.Before(a.Since) && !at.After(a.Until) {
+			return a
+		}
+	}
 	return c.running
 }
 
@@ -163,6 +185,8 @@ func (c *Conductor) start(a Activity, run func(context.Context) error) error {
 		}
 		c.mu.Lock()
 		c.running, c.cancel = Activity{}, nil
+		a.Until = c.now()
+		c.past = append(c.past[max(0, len(c.past)-pastMost+1):], a)
 		c.mu.Unlock()
 		c.send(activityMsg{ended: a, err: err})
 		if c.auto && err == nil && context.Cause(ctx) == nil && (a.Kind == Replaying || a.Kind == Repairing && !a.Fork) {

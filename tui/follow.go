@@ -33,7 +33,7 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 
 // followEvent lets the scope go where the run goes, until the person moves.
 func (a *App) followEvent(e event.Event) {
-	s, running := a.ctx.Scope, a.conductor.Running()
+	s, running := a.ctx.Scope, a.conductor.During(e.At)
 	if !a.follow {
 		return
 	}

@@ -105,6 +105,8 @@ type Context struct {
 	Incidents []Incident
 	// Running names what the conductor is doing: "" when nothing.
 	Running Activity
+	// During is what the conductor did at the time of an event; nil = Running.
+	During func(at time.Time) Activity
 	// Live are the turns that agents are working on: what the store does not have yet.
 	Live liveTurns
 	// Names are what people call sessions, by id.
@@ -131,6 +133,13 @@ func (c *Context) Text(s string) string {
 		return s
 	}
 	return c.Keys.Text(s)
+}
+
+func (c *Context) during(at time.Time) Activity {
+	if c.During == nil {
+		return c.Running
+	}
+	return c.During(at)
 }
 
 // Repairs reports whether this process is repairing the episode. The store's word
@@ -229,6 +238,7 @@ type Activity struct {
 	Run     string // the run of a coding agent whose loop goes on
 	Arg     string // the path that is imported, the command line of a coding agent
 	Since   time.Time
+	Until   time.Time // its end; zero while it runs
 	// Stopping: it was cancelled and is ending.
 	Stopping bool
 }

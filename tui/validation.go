@@ -153,7 +153,7 @@ func (p *validationPane) take(e event.Event) (dirty, again bool) {
 		if e.RuleID == p.live.rule {
 			p.live = liveTrial{round: p.live.round}
 		}
-		if id, ok := e.Data["verdict_id"].(string); ok && p.ctx.Running.Kind == Validating {
+		if id, ok := e.Data["verdict_id"].(string); ok && p.ctx.during(e.At).Kind == Validating {
 			p.ctx.Scope.Rule, p.ctx.Scope.Verdict = e.RuleID, id
 		}
 		return true, true
