@@ -144,7 +144,7 @@ func (p *attemptsPane) loopRows() []string {
 			role, text = style.Warn, "stopped before "+string(l.State)+p.ctx.Text("; {patch.repair} goes on")
 		}
 		rows = append(rows, p.field("loop", role, text)...)
-		budget := fmt.Sprintf("%s of %s used, %s", l.Spent.Round(100*time.Millisecond), l.MaxRuntime, counts(l))
+		budget := fmt.Sprintf("%s of %s used, %s", elapsedMillis(l.Spent.Milliseconds()), elapsed(l.MaxRuntime), counts(l))
 		if used := l.UsedWords(); used != "" {
 			budget += "; repairs: " + used
 		}
@@ -307,8 +307,12 @@ func (p *attemptsPane) patchRows() []string {
 }
 
 // codeRow is a line of a diff in the colours of its language behind a mark that says
-// what became of it; fits is false for one that must be wrapped.
+// what became of it; fits is false for one that must be wrapped, and for one without a
+// known language: it is all in the colour of its mark.
 func (p *attemptsPane) codeRow(code highlighter, role style.Role, line string) (row string, fits bool) {
+	if code.lexer == nil {
+		return "", false
+	}
 	mark, rest := line[:1], strings.TrimRight(line[1:], "\r\n")
 	r := p.line().Space(3)
 	shown := p.st().Clean(strings.ReplaceAll(rest, "\t", "    "))

@@ -49,6 +49,7 @@ type journalPane struct {
 	last   uint64 // the newest sequence shown or known to be filtered out
 	asking bool
 	find   string
+	widest int // the longest name of an event that was shown, in cells: columns only ever grow
 }
 
 type journalWindow struct {
@@ -233,22 +234,25 @@ func (p *journalPane) draw(*style.Style) []string {
 	}
 	visible, first := p.list.Visible()
 	rows := make([]string, 0, len(visible))
+	for _, e := range visible {
+		p.widest = max(p.widest, len(e.Type))
+	}
 	for i, e := range visible {
 		rows = append(rows, p.event(e, first+i == p.list.Index()))
 	}
 	return rows
 }
 
+// event is a row: when, what, and its words. The names of events get what the longest
+// one seen needs, and not so much that the words have no room.
 func (p *journalPane) event(e event.Event, selected bool) string {
 	row := p.st().Row(p.w, p.ground(selected))
-	at, name := e.At.Local().Format("15:04:05.000"), 29
-	switch {
-	case p.w < 60:
-		at, name = e.At.Local().Format("15:04:05"), 23
-	case p.w < 90:
-		at = e.At.Local().Format("15:04:05")
+	at := e.At.Local().Format("15:04:05")
+	if p.w >= 90 {
+		at = e.At.Local().Format("15:04:05.000")
 	}
-	row.Put(style.Dim, at+"  ").Cell(eventRole(e), strings.ReplaceAll(string(e.Type), "_", " "), name-1).Put(style.Text, " ")
+	name := max(8, min(p.widest, (p.w-len(at))/2))
+	row.Put(style.Dim, at+"  ").Cell(eventRole(e), strings.ReplaceAll(string(e.Type), "_", " "), name).Put(style.Text, "  ")
 	words := eventWords(p.ctx, e)
 	return marked(row.Link(placeOf(e)), style.Text, words, p.find).Link("").String()
 }

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 
 	"vise/engine/link"
@@ -29,7 +28,10 @@ func (p *scoresPane) header(c scoreColumns, shown []scoring.Report) string {
 		return p.st().Blank(p.w) // every number has its noun
 	}
 	if len(shown) > 0 {
-		span = fmt.Sprintf("turns %s-%s", turnName(shown[0].TurnIndex), turnName(shown[len(shown)-1].TurnIndex))
+		span = turnName(shown[0].TurnIndex) + "-" + turnName(shown[len(shown)-1].TurnIndex)
+		if long := "turns " + span; len(long) <= c.spark {
+			span = long
+		}
 	}
 	row := p.line().Cell(style.Heading, "metric", c.name).Space(1).Cell(style.Heading, span, c.spark).Space(1).
 		Right(style.Heading, "value", c.value)

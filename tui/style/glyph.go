@@ -50,7 +50,7 @@ var Unicode = Glyphs{
 	Ellipsis: "…", Dot: "·", Pointer: "▸", Pass: "✓", Fail: "✕", Neutral: "–", Busy: "●", Held: "◼", Break: "●", Alert: "!",
 	Stall: "▼", Regress: "◆", Fired: "!", Up: "▲", Down: "▼", Open: "▾", Shut: "▸", Arrow: "→", Again: "↻", Added: "+", Pin: "•",
 	Active: "●", Trial: "○", Retired: "×", BarFull: "█", BarEmpty: " ", BarEnds: [2]string{"▕", "▏"},
-	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"},
+	Sparks: []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇"}, // a full block would run into the row above
 	Box: Box{H: "─", V: "│", TopLeft: "╭", TopRight: "╮", BottomLeft: "╰", BottomRight: "╯",
 		TeeLeft: "├", TeeRight: "┤", TeeDown: "┬", Thumb: "┃", Hit: "◆"},
 	Tree: [3]string{"├ ", "└ ", "│ "},
