@@ -47,11 +47,11 @@ func (h *Harness) ValidateRounds(ctx context.Context, o validate.Options) ([]val
 	}
 	defer h.alone()()
 	rounds, err := h.valid.UntilIdle(ctx, o)
-	if err != nil {
+	if err != nil || len(rounds) > 0 && rounds[len(rounds)-1].Stopped != "" {
 		return rounds, err
 	}
 	again, err := h.retestQueued(ctx, o)
-	if len(again.Verdicts) > 0 {
+	if len(again.Verdicts) > 0 || again.Stopped != "" {
 		rounds = append(rounds, again)
 	}
 	return rounds, err

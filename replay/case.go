@@ -3,13 +3,16 @@ package replay
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"time"
 
 	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/rule"
 	"vise/engine/trace"
+	"vise/replay/driver"
 )
 
 // Cases replays cases for a validation. Publish may be nil.
@@ -73,8 +76,23 @@ func (c Cases) Replay(ctx context.Context, job evidence.Job) (evidence.Run, erro
 		if ctx.Err() != nil {
 			return run, fmt.Errorf("case %s: %w", job.CaseID, context.Cause(ctx))
 		}
-		run.Error = bounded(err.Error(), 400)
-		run.Infrastructure = reason
+		run.Error, run.Infrastructure = bounded(err.Error(), 400), reason
+		if reason == string(driver.StartFailed) {
+			run.Error = bounded(notStarted(err), 400)
+		}
 	}
 	return run, nil
+}
+
+// notStarted is the shortest that says why an agent did not start.
+func notStarted(err error) string {
+	var x *exec.Error
+	if errors.As(err, &x) && errors.Is(x.Err, exec.ErrNotFound) {
+		return "the agent did not start: " + x.Name + " not found; agent.command in vise.toml names it"
+	}
+	var de *driver.Error
+	if errors.As(err, &de) && de.Err != nil {
+		err = de.Err
+	}
+	return "the agent did not start: " + err.Error()
 }

@@ -216,6 +216,8 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		SessionID: p.sessionID,
 	})
 	if err != nil {
+		// Whoever looks for the reason in the run's log finds it there.
+		fmt.Fprintf(log, "vise: %v\n", err)
 		return out, fmt.Errorf("start agent for run %s: %w", p.runID, around.hint(err))
 	}
 	defer func() {

@@ -13,7 +13,9 @@ import (
 
 	"vise/engine"
 	"vise/engine/patch"
+	"vise/engine/validate"
 	"vise/tui/action"
+	"vise/tui/style"
 )
 
 // Conductor owns what the workbench runs in the background: at most one run at a
@@ -114,12 +116,25 @@ func (c *Conductor) Replay(session string) error {
 func (c *Conductor) Validate(rule string) error {
 	return c.start(Activity{Kind: Validating, Rule: rule}, func(ctx context.Context) error {
 		if rule == "" {
-			_, err := c.harness.ValidateUntilIdle(ctx)
-			return err
+			rounds, err := c.harness.ValidateUntilIdle(ctx)
+			return c.validated(ctx, rounds, err)
 		}
-		_, err := c.harness.Validate(ctx, rule)
-		return err
+		round, err := c.harness.Validate(ctx, rule)
+		return c.validated(ctx, []validate.Round{round}, err)
 	})
+}
+
+// validated tells how rounds ended; those that the agent did not start for are an error.
+func (c *Conductor) validated(ctx context.Context, rounds []validate.Round, err error) error {
+	if err != nil || context.Cause(ctx) != nil || c.auto && len(rounds) == 0 {
+		return err
+	}
+	said, stopped := validate.Told(rounds)
+	if stopped {
+		return errors.New(said)
+	}
+	c.send(sayMsg{"validated: " + said, style.Good})
+	return nil
 }
 
 // Repair runs the repair agent on an episode that has not ended well.

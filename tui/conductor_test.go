@@ -48,7 +48,11 @@ func TestConductor(t *testing.T) {
 		for _, auto := range []bool{false, true} {
 			out := make(chan activityMsg, 16)
 			c := &Conductor{ctx: t.Context(), harness: d.harness, hold: NewHold(true), now: time.Now, auto: auto, crash: func(any, []byte) {},
-				replay: func(context.Context, string) error { return nil }, send: func(m tea.Msg) { out <- m.(activityMsg) }}
+				replay: func(context.Context, string) error { return nil }, send: func(m tea.Msg) {
+					if m, ok := m.(activityMsg); ok {
+						out <- m
+					}
+				}}
 			if err := c.Replay("s-1"); err != nil {
 				t.Fatal(err)
 			}

@@ -225,7 +225,7 @@ func eventWords(ctx *Context, e event.Event) string {
 		if d["cancelled"] == true {
 			return "stopped: " + d.int("promoted") + " promoted, " + d.int("retired") + " retired; what is open goes on next time"
 		}
-		return d.int("promoted") + " promoted, " + d.int("retired") + " retired, " + d.int("pending") + " pending"
+		return about(d.int("promoted")+" promoted, "+d.int("retired")+" retired, "+d.int("pending")+" pending", d.text("stopped"))
 	}
 	words := []string{place, tag(e.NoticeID), tag(e.EpisodeID), tag(e.RuleID), tag(e.CaseID)}
 	if d["status"] != nil && strings.HasPrefix(string(e.Type), "repair_") {

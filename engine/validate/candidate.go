@@ -2,6 +2,7 @@ package validate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"vise/engine/event"
@@ -32,6 +33,11 @@ func (v *Validator) candidate(ctx context.Context, id string, t turn, round *Rou
 		verdict, err = v.strategy(ctx, r, t)
 		if ctx.Err() != nil {
 			return fmt.Errorf("validate rule %s: %w", id, context.Cause(ctx))
+		}
+		var lost notStarted
+		if errors.As(err, &lost) {
+			// Another case, another rule, another attempt would end the same.
+			return v.lost(ctx, r, lost, round)
 		}
 		if err != nil {
 			// Nothing is decided and no attempt is used up; the others go on.

@@ -38,6 +38,13 @@ func (v *Validator) run(ctx context.Context, job evidence.Job, checks []string) 
 	if err != nil {
 		return outcome{}, err
 	}
+	if run.Infrastructure == "start_failed" && len(run.Turns) == 0 {
+		said := run.Error
+		if v.Redactor != nil {
+			said, _ = v.Redactor.Text(said)
+		}
+		return outcome{}, notStarted{said}
+	}
 	if v.Redactor != nil {
 		v.Redactor.Session(&run.Session)
 		for i := range run.Turns {

@@ -23,7 +23,7 @@ import (
 //
 // Rules that are not active are an error. o.Rules names the rules, none = all active.
 func (v *Validator) Retest(ctx context.Context, o Options) (Round, error) {
-	var round Round
+	round := Round{Actives: true}
 	if !v.canReplay() {
 		return round, errors.New("test active rules again: no agent is configured: set agent.command in vise.toml")
 	}
@@ -56,6 +56,10 @@ func (v *Validator) Retest(ctx context.Context, o Options) (Round, error) {
 				err = errors.Join(err, v.end(ctx, round))
 			}
 			return round, err
+		}
+		if round.Stopped != "" {
+			round.Pending += len(queue) - i
+			break
 		}
 	}
 	return round, v.end(ctx, round)
@@ -126,6 +130,11 @@ func (v *Validator) retest(ctx context.Context, id string, t turn, round *Round)
 	verdict, err := w.strategy(ctx, r, t)
 	if ctx.Err() != nil {
 		return fmt.Errorf("test rule %s again: %w", id, context.Cause(ctx))
+	}
+	var lost notStarted
+	if errors.As(err, &lost) {
+		round.Stopped = lost.said // it stays in the queue
+		return nil
 	}
 	if err != nil {
 		return v.failed(ctx, id, err)

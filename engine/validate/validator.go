@@ -89,6 +89,11 @@ type Round struct {
 	// Confirmed and Flagged count rules in force that were tested again.
 	Confirmed int `json:"confirmed,omitempty"`
 	Flagged   int `json:"flagged,omitempty"`
+	// Actives: it was a round over rules in force.
+	Actives bool `json:"actives,omitempty"`
+	// Stopped says why the round ended before all of its rules were tested: the agent did
+	// not start, and would not for the next one. Those are pending.
+	Stopped string `json:"stopped,omitempty"`
 	// progress: a verdict was applied, or an attempt was used up that leaves others.
 	progress bool
 }
@@ -140,6 +145,10 @@ func (v *Validator) Round(ctx context.Context, o Options) (Round, error) {
 			}
 			return round, err
 		}
+		if round.Stopped != "" {
+			round.Pending += len(queue) - i - 1
+			break
+		}
 	}
 	return round, v.end(ctx, round)
 }
@@ -162,6 +171,9 @@ func (v *Validator) end(ctx context.Context, round Round) error {
 		data["cancelled"] = true
 		data["why"] = guard.Line(context.Cause(ctx).Error(), 80) // a person, or the end of the program
 	}
+	if round.Stopped != "" {
+		data["stopped"] = short(round.Stopped, 300)
+	}
 	if err := v.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return tx.Emit(event.Event{Type: event.ValidationRoundEnded, Data: data})
 	}); err != nil {
@@ -182,10 +194,10 @@ func (v *Validator) UntilIdle(ctx context.Context, o Options) ([]Round, error) {
 		if err != nil {
 			return rounds, err
 		}
-		if len(r.Verdicts) > 0 {
+		if len(r.Verdicts) > 0 || r.Stopped != "" {
 			rounds = append(rounds, r)
 		}
-		if !r.progress || r.BudgetExhausted {
+		if !r.progress || r.BudgetExhausted || r.Stopped != "" {
 			return rounds, nil
 		}
 	}

@@ -162,7 +162,11 @@ func sentence(e event.Event) string {
 		if d["cancelled"] == true {
 			return fmt.Sprintf("stopped: %s promoted, %s retired; what is open goes on next time", text("promoted"), text("retired"))
 		}
-		return fmt.Sprintf("%s promoted, %s retired, %s pending", text("promoted"), text("retired"), text("pending"))
+		s := fmt.Sprintf("%s promoted, %s retired, %s pending", text("promoted"), text("retired"), text("pending"))
+		if why := words("stopped"); why != "" {
+			s += ": " + why
+		}
+		return s
 	}
 	if said := patchSentence(e, words, text); said != "" {
 		return said

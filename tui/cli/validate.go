@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -73,7 +74,7 @@ func (a *app) validateActives(ctx context.Context, h *harness, o validate.Option
 	if err != nil {
 		return err
 	}
-	if len(r.Verdicts) == 0 && !a.json {
+	if len(r.Verdicts) == 0 && r.Stopped == "" && !a.json {
 		a.out.printf("no active rules to test")
 		return a.out.err
 	}
@@ -111,6 +112,9 @@ func (a *app) validated(rounds []validate.Round) error {
 		a.out.printf("")
 		a.out.printf("rule %s", id)
 		a.printVerdict(v, v.Card(), false)
+	}
+	if said, stopped := validate.Told(rounds); stopped {
+		return &exitErr{exitInconclusive, errors.New("validate: " + said)}
 	}
 	if len(order) == 0 && !a.json {
 		a.out.printf("no candidates to validate")
