@@ -139,6 +139,11 @@ func (a *App) live(id action.ID) bool {
 		}
 	case action.Into:
 		return a.opens()
+	case action.Agent:
+		return a.focus == PaneAttempts && a.disabled(id) == ""
+	case action.Import: // where there is something to see others say what can be done with it
+		p, ok := a.panes[a.focus].(*sessionsPane)
+		return ok && p.list.Len() == 0 && a.disabled(id) == ""
 	case action.Resume, action.Acknowledge:
 		p, ok := a.panes[a.focus].(*attentionPane)
 		return ok && p.offers(id)

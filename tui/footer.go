@@ -41,7 +41,7 @@ func (a *App) footer() []string {
 		room += s.Width(a.ctx.Key(id)) + len(act.Short) + 3
 	}
 	for _, act := range a.reg.Footer(string(a.focus)) {
-		if len(act.Keys) == 0 || slices.Contains(end, act.ID) || act.ID == action.Palette || !a.live(act.ID) {
+		if slices.Contains(end, act.ID) || act.ID == action.Palette || !a.live(act.ID) {
 			continue
 		}
 		key, word := footKey(act), act.Short

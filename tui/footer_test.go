@@ -41,6 +41,7 @@ func TestFooterOfPanes(t *testing.T) {
 		"3": {"enter open", "[ ] time"},
 		"6": {"X retire", "V validate it", "e edit", "!U restore"},
 		"8": {"!a resume", ": commands"},
+		"0": {"C run an agent", "!r replay"}, // r means another thing there
 	} {
 		b.press(key, "home")
 		row := ansi.Strip(b.frame()[23])

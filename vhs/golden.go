@@ -15,6 +15,7 @@ const masked = "¤"
 var volatile = regexp.MustCompile(strings.Join([]string{
 	`\b\d{8}T\d{6}Z-[0-9a-f]{12}\b`,              // patch runs
 	`\b[0-9a-f]{12}\b`,                           // their short form, and the heads of digests
+	`  [0-9a-f]{1,11}…`,                          // a column of them, or of counts, that is cut
 	`\b(?:run|[a-z])-[0-9A-Za-z]*…`,              // an id cut at the edge of a column
 	`\b(?:run|[a-z])-01[0-9A-HJKMNP-TV-Z]{4,24}`, // ids that hold a time
 	`(?:run|[a-z])-[0-9A-HJKMNP-TV-Z]{6}\b`,      // their short form

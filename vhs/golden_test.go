@@ -14,6 +14,7 @@ func TestMask(t *testing.T) {
 		"s-PBYW37/2 n-DK8CRF e-10… r-01M8PDE53T3359…": "¤¤¤¤¤¤¤¤/2 ¤¤¤¤¤¤¤¤ ¤¤¤¤¤ ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤",
 		"at: 2026-11-30T14:22:51.767059098Z":          "at: ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤",
 		"4 messages, 6547 characters":                 "4 messages, ¤¤¤¤¤¤¤¤¤¤¤¤¤¤¤",
+		"│patch state  budget  dcb…│ A-1…  5  40…│":   "│patch state  budget¤¤¤¤¤¤│ A-1…  5¤¤¤¤¤│",
 		"e-mail c-sharp 0.40 +1.00 3 sessions":        "e-mail c-sharp 0.40 +1.00 3 sessions",
 	} {
 		if got := mask(in); got != want {

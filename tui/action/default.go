@@ -19,8 +19,8 @@ var defaults = []Action{
 
 	{ID: Replay, Title: "replay this session through the agent", Short: "replay", Group: "run", Scope: Global, Keys: []string{"r"}, Rank: 10},
 	{ID: Score, Title: "score this session as it was recorded", Group: "run", Scope: Global, Keys: []string{"J"}},
-	{ID: Import, Title: "import recorded sessions from a file or folder", Group: "run", Scope: Global, Keys: []string{"I"}, Arg: "path"},
-	{ID: Agent, Title: "run a coding agent on a copy of the project, prove its patch", Group: "run", Scope: Global, Keys: []string{"C"}, Arg: "command"},
+	{ID: Import, Title: "import recorded sessions from a file or folder", Short: "import", Group: "run", Scope: Global, Keys: []string{"I"}, Arg: "path", Rank: 6},
+	{ID: Agent, Title: "run a coding agent on a copy of the project, prove its patch", Short: "run an agent", Group: "run", Scope: Global, Keys: []string{"C"}, Arg: "command", Rank: 6},
 	{ID: Step, Title: "step to the next checkpoint of the repair", Short: "step", Group: "run", Scope: Global, Keys: []string{"s"}, Rank: 1},
 	{ID: Continue, Title: "let the repair go on", Short: "continue", Group: "run", Scope: Global, Keys: []string{"c"}, Rank: 2},
 	{ID: Cancel, Title: "cancel what is running", Short: "cancel", Group: "run", Scope: Global, Keys: []string{"x"}, Rank: 3},

@@ -113,11 +113,14 @@ func narrower(a, b Action) bool {
 }
 
 // Footer lists the actions that the footer names while the pane has the focus, in
-// their order.
+// their order: those that their first key reaches there.
 func (r *Registry) Footer(pane string) []Action {
 	var out []Action
 	for _, a := range r.list {
-		if a.Rank > 0 && (a.Scope != Pane || a.For(pane)) {
+		if a.Rank == 0 || len(a.Keys) == 0 {
+			continue
+		}
+		if there, ok := r.Lookup(a.Keys[0], pane); ok && there.ID == a.ID {
 			out = append(out, a)
 		}
 	}
