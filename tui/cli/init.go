@@ -19,12 +19,19 @@ func (a *app) initCmd() *cobra.Command {
 	var driver string
 	var force, container bool
 	c := &cobra.Command{
-		Use: "init", Short: "Write a commented vise.toml", Args: cobra.NoArgs,
-		Example: "vise init --agent opencode\nvise init --agent my-agent --agent acp\nvise init --driver exec --agent python3 --agent agent.py",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "init [flags] [-- AGENT ARG...]", Short: "Write a commented vise.toml",
+		Example: "vise init --agent opencode\nvise init -- my-agent acp\nvise init --driver exec -- python3 agent.py",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+				return usagef("init: %q: the command of your agent comes behind --, as in: vise init -- my-agent acp", args[0])
+			}
+			if len(args) > 0 && len(command) > 0 {
+				return usagef("init: the agent is given twice: by --agent and behind --")
+			}
+			command = append(command, args...)
 			if container {
 				if len(command) > 0 || force {
-					return usagef("init: --container only prints a file and excludes --agent and --force")
+					return usagef("init: --container only prints a file and excludes an agent and --force")
 				}
 				if a.json {
 					return a.out.object("vise.container/1", map[string]string{"containerfile": containerfile})
@@ -51,7 +58,7 @@ func (a *app) initCmd() *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&command, "agent", nil, "one of "+strings.Join(presetNames(), ", ")+", custom; or the words of your agent's command, one each")
+	c.Flags().StringArrayVar(&command, "agent", nil, "one of "+strings.Join(presetNames(), ", ")+", custom; your own command comes behind --")
 	c.Flags().StringVar(&driver, "driver", "", "acp (the default), or exec for a command that speaks no protocol")
 	c.Flags().BoolVar(&force, "force", false, "overwrite an existing vise.toml")
 	c.Flags().BoolVar(&container, "container", false, "print a Containerfile for vise and its agent, and write nothing")
