@@ -33,7 +33,7 @@ func (a *App) View() tea.View {
 	}
 	if !a.look.waits && (a.frame == "" || key != a.frameKey) {
 		a.frameKey = key
-		a.frame = a.draw()
+		a.frame = a.ctx.Style.Grounded(a.draw())
 	}
 	v := tea.NewView(a.frame)
 	v.AltScreen, v.ReportFocus = true, true

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -108,6 +109,33 @@ func TestChosenThemeIsPainted(t *testing.T) {
 		}
 		if got := a.look.options.Fill; got != c.fill {
 			t.Errorf("%+v: painted %v", c, got)
+		}
+	}
+}
+
+// A painted ground has no hole, whatever is drawn on it: blanks, Markdown, lines, overlays.
+func TestPaintedGroundHasNoHole(t *testing.T) {
+	b := newBench(t, worked(t), 160, 45)
+	b.app.look.chosen = "light"
+	b.app.restyle()
+	if !b.app.ctx.Style.Options().Fill {
+		t.Fatal("the light theme is not painted on a dark terminal")
+	}
+	for _, keys := range [][]string{{"D"}, {"D", "3", "/"}, {"R"}, {"E"}, {"E", "6", "z"}, {"P"}, {"?"}, {":"}, {"T"}} {
+		b.press("esc", "esc")
+		b.press(keys...)
+		for y, row := range b.frame() {
+			ground := false
+			for _, part := range regexp.MustCompile(`\x1b\[[0-9;]*m|[^\x1b]+|\x1b`).FindAllString(row, -1) {
+				switch {
+				case part == "\x1b[m" || part == "\x1b[0m":
+					ground = false
+				case strings.HasPrefix(part, "\x1b["):
+					ground = ground || strings.Contains(part, "48;")
+				case !ground:
+					t.Fatalf("%q: row %d has a hole at %q: %q", keys, y, part, row)
+				}
+			}
 		}
 	}
 }

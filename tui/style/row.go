@@ -144,6 +144,17 @@ func (s *Style) Blank(w int) string {
 	return s.Row(w, Plain).String()
 }
 
+// Grounded puts the theme's background under every cell of a frame that has none of its
+// own, when the style paints it: rows are made in many places, and one blank that is left
+// out is a hole, one text of a light theme unreadable on a dark terminal.
+func (s *Style) Grounded(frame string) string {
+	ground := s.Prefix(Text, Plain)
+	if !s.o.Fill || s.o.NoColor || ground == "" {
+		return frame
+	}
+	return ground + strings.NewReplacer(Reset, Reset+ground, "\x1b[0m", Reset+ground, "\n", "\n"+ground).Replace(frame) + Reset
+}
+
 // Fit makes exactly h rows of w cells out of rows that have w cells already: it
 // drops those too many and adds empty ones.
 func (s *Style) Fit(rows []string, w, h int) []string {
