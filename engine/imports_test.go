@@ -15,6 +15,7 @@ var arrows = []struct {
 	{"engine/event", nil},
 	{"engine/pattern", nil},
 	{"engine/link", nil},
+	{"engine/longtext", nil},
 	{"engine/trace", []string{"engine/link"}},
 	{"engine/config", leaves},
 	{"engine/guard", leaves},
@@ -54,7 +55,7 @@ var arrows = []struct {
 }
 
 var leaves = []string{"engine/event", "engine/trace", "engine/gate", "engine/notice", "engine/rule", "engine/rule/tools",
-	"engine/episode", "engine/evidence", "engine/guard", "engine/link", "engine/score", "engine/config", "engine/pattern",
+	"engine/episode", "engine/evidence", "engine/guard", "engine/link", "engine/longtext", "engine/score", "engine/config", "engine/pattern",
 	"engine/patch/policy", "engine/patch/risk", "engine/patch/run"}
 
 // impure are standard packages that a leaf must not reach for: clocks are

@@ -209,19 +209,20 @@ func (h *Harness) evaluateNew(session string, l *lane) error {
 // is rebuilt from the stored turns when it is not at this turn (after a restart).
 func (h *Harness) fold(l *lane, head trace.Session, turn trace.Turn) ([]score.Score, error) {
 	if l.eval == nil || l.next != turn.Index {
-		l.eval = local.New(head, local.Options{Handoff: h.cfg.Evaluate.Handoff})
-		const page = 16
-		for from := 0; from < turn.Index; from += page {
-			var earlier []trace.Turn
-			if err := h.store.View(func(tx *store.Tx) (err error) {
-				earlier, err = tx.Turns(head.ID, from, min(page, turn.Index-from))
-				return err
-			}); err != nil {
-				return nil, err
+		if err := h.store.View(func(tx *store.Tx) error {
+			l.eval = local.New(head, local.Options{Handoff: h.cfg.Evaluate.Handoff})
+			if turn.Index == 0 {
+				return nil
 			}
-			for _, t := range earlier {
-				l.eval.Turn(t)
-			}
+			return tx.EachTurn(head.ID, 0, 0, func(t trace.Turn) (bool, error) {
+				if t.Index < turn.Index {
+					l.eval.Turn(t)
+				}
+				return t.Index+1 < turn.Index, nil
+			})
+		}); err != nil {
+			l.eval = nil
+			return nil, err
 		}
 	}
 	l.next = turn.Index + 1

@@ -188,41 +188,61 @@ func (w *blobWriter) end() error {
 
 // readBlob returns the content of a blob. A blob that is missing, cut or altered is *damage.
 func readBlob(snap snapshot, sum [32]byte) ([]byte, error) {
-	v, found, err := snap.get(blobKey(sum))
+	var content []byte
+	err := eachChunk(snap, sum, func(length uint64) { content = make([]byte, 0, length) },
+		func(chunk []byte) (bool, error) {
+			content = append(content, chunk...)
+			return true, nil
+		})
 	if err != nil {
 		return nil, err
-	}
-	if !found {
-		return nil, damaged("blob %x is missing", sum[:6])
-	}
-	length, chunks, ok := parseBlobHeader(v)
-	if !ok || length > maxExpanded {
-		return nil, damaged("blob %x has a bad header", sum[:6])
-	}
-	content := make([]byte, 0, length)
-	for i := range chunks {
-		v, found, err := snap.get(blobChunkKey(sum, i))
-		if err != nil {
-			return nil, err
-		}
-		if !found || len(v) == 0 {
-			return nil, damaged("blob %x lacks chunk %d", sum[:6], i)
-		}
-		switch v[0] {
-		case codecJSON:
-			content = append(content, v[1:]...)
-		case codecZstd:
-			if content, err = decoder().DecodeAll(v[1:], content); err != nil {
-				return nil, damaged("blob %x chunk %d: zstd: %v", sum[:6], i, err)
-			}
-		default:
-			return nil, damaged("blob %x chunk %d: unknown codec %d", sum[:6], i, v[0])
-		}
 	}
 	if sha256.Sum256(content) != sum {
 		return nil, damaged("blob %x does not match its digest", sum[:6])
 	}
 	return content, nil
+}
+
+// eachChunk hands the length of a blob to begin and its content, piece by piece, to fn,
+// for as long as that wants more. A piece is only valid during the call.
+func eachChunk(snap snapshot, sum [32]byte, begin func(length uint64), fn func(chunk []byte) (more bool, err error)) error {
+	v, found, err := snap.get(blobKey(sum))
+	if err != nil {
+		return err
+	}
+	if !found {
+		return damaged("blob %x is missing", sum[:6])
+	}
+	length, chunks, ok := parseBlobHeader(v)
+	if !ok || length > maxExpanded {
+		return damaged("blob %x has a bad header", sum[:6])
+	}
+	begin(length)
+	var plain []byte
+	for i := range chunks {
+		v, found, err := snap.get(blobChunkKey(sum, i))
+		if err != nil {
+			return err
+		}
+		if !found || len(v) == 0 {
+			return damaged("blob %x lacks chunk %d", sum[:6], i)
+		}
+		chunk := v[1:]
+		switch v[0] {
+		case codecJSON:
+		case codecZstd:
+			if plain, err = decoder().DecodeAll(v[1:], plain[:0]); err != nil {
+				return damaged("blob %x chunk %d: zstd: %v", sum[:6], i, err)
+			}
+			chunk = plain
+		default:
+			return damaged("blob %x chunk %d: unknown codec %d", sum[:6], i, v[0])
+		}
+		if more, err := fn(chunk); err != nil || !more {
+			return err
+		}
+	}
+	return nil
 }
 
 // blobRefs returns the blobs that a stored value refers to, directly or inside its JSON.

@@ -3,17 +3,18 @@ package store
 import (
 	"crypto/sha256"
 	"strconv"
-	"unicode/utf8"
 
 	badger "github.com/dgraph-io/badger/v4"
 
+	"vise/engine/longtext"
 	"vise/engine/trace"
 )
 
 // liftOver is the length of a text, in bytes, from which a stage makes a blob of it
 // before the record around it is written as JSON: a text of 80 MB would be in memory
-// four times otherwise.
-const liftOver = 1 << 20
+// four times otherwise. Reading puts such a text in its place behind the decoding, for
+// the same reason (longread.go).
+const liftOver = longtext.Over
 
 // lifted are the texts of a stage that are blobs already. In the record stands a mark
 // instead, which spill turns into the reference. The mark begins with a random text,
@@ -58,7 +59,7 @@ func (w *stager) lift(s trace.Span) (trace.Span, error) {
 // text makes a blob of a text and returns its mark.
 func (w *stager) text(s string) (string, error) {
 	h := sha256.New()
-	if err := spell(s, func(part []byte) error { h.Write(part); return nil }); err != nil {
+	if err := longtext.Spell(s, func(part []byte) error { h.Write(part); return nil }); err != nil {
 		return "", err
 	}
 	sum := [32]byte(h.Sum(nil))
@@ -73,7 +74,7 @@ func (w *stager) text(s string) (string, error) {
 	}
 	if !found {
 		b := &blobWriter{sum: sum, set: w.set}
-		if err := spell(s, b.add); err != nil {
+		if err := longtext.Spell(s, b.add); err != nil {
 			return "", err
 		}
 		if err := b.end(); err != nil {
@@ -82,26 +83,4 @@ func (w *stager) text(s string) (string, error) {
 	}
 	w.lifted.sums = append(w.lifted.sums, sum)
 	return w.lifted.mark + strconv.Itoa(len(w.lifted.sums)-1), nil
-}
-
-// spell hands out what JSON has between the quotes of a text, piece by piece.
-func spell(s string, each func([]byte) error) error {
-	for len(s) > 0 {
-		n := min(len(s), blobChunk/4)
-		for k := n; n < len(s) && k > n-utf8.UTFMax; k-- {
-			if utf8.RuneStart(s[k]) { // characters stay whole
-				n = k
-				break
-			}
-		}
-		raw, err := marshal(s[:n])
-		if err != nil {
-			return err
-		}
-		if err := each(raw[1 : len(raw)-1]); err != nil {
-			return err
-		}
-		s = s[n:]
-	}
-	return nil
 }

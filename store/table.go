@@ -53,6 +53,11 @@ func (t *table[T]) decode(snap snapshot, key, value []byte) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.decodeRaw(key, raw)
+}
+
+// decodeRaw decodes the JSON of a record.
+func (t *table[T]) decodeRaw(key, raw []byte) (*T, error) {
 	v := new(T)
 	if err := unmarshal(raw, v, t.numbers); err != nil {
 		return nil, damaged("not a %s: %v", t.name, err)

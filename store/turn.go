@@ -140,10 +140,10 @@ func (tx *Tx) removeTurn(k []byte) error {
 // Turn returns a turn with all its spans, blobs resolved. A turn of which any part is
 // damaged reads as absent: half a trace would score differently.
 func (tx *Tx) Turn(session string, turn int) (trace.Turn, bool, error) {
-	r, found, err := load(tx, turns, turnKey(session, turn))
+	r, found, err := tx.turnRecord(session, turn)
 	if err == nil && found {
 		var t trace.Turn
-		if t, found, err = tx.assemble(r); err == nil {
+		if t, found, err = tx.assemble(r, 0); err == nil {
 			return t, found, nil
 		}
 	}
@@ -153,7 +153,23 @@ func (tx *Tx) Turn(session string, turn int) (trace.Turn, bool, error) {
 	return trace.Turn{}, false, nil
 }
 
-func (tx *Tx) assemble(r *turnRecord) (trace.Turn, bool, error) {
+// turnRecord is load for turns: a long input is in memory once.
+func (tx *Tx) turnRecord(session string, turn int) (*turnRecord, bool, error) {
+	k := turnKey(session, turn)
+	v, found, err := tx.snap.get(k)
+	if err != nil || !found {
+		return nil, false, err
+	}
+	r, err := decodeTurn(tx.snap, k, v, 0)
+	if tx.quarantine(k, v, err) {
+		return nil, false, nil
+	}
+	return r, err == nil, err
+}
+
+// assemble adds the spans to a turn; texts over 1 MiB are cut to bound bytes, 0 = not at
+// all.
+func (tx *Tx) assemble(r *turnRecord, bound int) (trace.Turn, bool, error) {
 	t := r.Turn
 	t.Spans = make([]trace.Span, 0, min(r.Count, 1<<20))
 	for i := range r.Chunks {
@@ -166,7 +182,7 @@ func (tx *Tx) assemble(r *turnRecord) (trace.Turn, bool, error) {
 		if !found {
 			err = damaged("chunk %d of its spans is missing", i)
 		} else {
-			c, err = spanChunks.decode(tx.snap, k, v)
+			c, err = decodeSpans(tx.snap, k, v, bound)
 		}
 		if err != nil {
 			whole := turnKey(r.SessionID, r.Index)
@@ -203,29 +219,9 @@ func (tx *Tx) TurnByTrace(traceID string) (trace.Turn, bool, error) {
 // TurnHeads returns the turns of a session from an index on, in order, at most limit
 // of them (0 = all), without their spans.
 func (tx *Tx) TurnHeads(session string, from, limit int) ([]TurnHead, error) {
-	records, err := tx.turnRecords(session, from, limit)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]TurnHead, len(records))
-	for i, r := range records {
-		out[i] = TurnHead{Turn: r.Turn, SpanCount: r.Count, Counts: r.Counts}
-	}
-	return out, nil
-}
-
-func (tx *Tx) turnRecords(session string, from, limit int) ([]*turnRecord, error) {
-	var out []*turnRecord
-	s := scan{prefix: key(kindTurn, session), from: turnKey(session, from)}
-	err := tx.snap.scan(s, func(k, v []byte) (bool, error) {
-		r, err := turns.decode(tx.snap, k, v)
-		if tx.quarantine(k, v, err) {
-			return true, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		out = append(out, r)
+	out := []TurnHead{}
+	err := tx.eachTurnRecord(session, from, 0, func(r *turnRecord) (bool, error) {
+		out = append(out, TurnHead{Turn: r.Turn, SpanCount: r.Count, Counts: r.Counts})
 		return limit <= 0 || len(out) < limit, nil
 	})
 	if err != nil {
@@ -234,24 +230,52 @@ func (tx *Tx) turnRecords(session string, from, limit int) ([]*turnRecord, error
 	return out, nil
 }
 
+// eachTurnRecord hands the records of turns to fn.
+func (tx *Tx) eachTurnRecord(session string, from, bound int, fn func(*turnRecord) (more bool, err error)) error {
+	s := scan{prefix: key(kindTurn, session), from: turnKey(session, from)}
+	return tx.snap.scan(s, func(k, v []byte) (bool, error) {
+		r, err := decodeTurn(tx.snap, k, v, bound)
+		if tx.quarantine(k, v, err) {
+			return true, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		return fn(r)
+	})
+}
+
 // Turns returns the turns of a session from an index on, in order, at most limit of
 // them (0 = all), each with all its spans.
 func (tx *Tx) Turns(session string, from, limit int) ([]trace.Turn, error) {
-	records, err := tx.turnRecords(session, from, limit)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]trace.Turn, 0, len(records))
-	for _, r := range records {
-		t, found, err := tx.assemble(r)
+	out := []trace.Turn{}
+	err := tx.EachTurn(session, from, 0, func(t trace.Turn) (bool, error) {
+		out = append(out, t)
+		return limit <= 0 || len(out) < limit, nil
+	})
+	return out, err
+}
+
+// EachTurn hands the turns of a session from an index on to fn, in order and with all
+// their spans, one in memory at a time, for as long as fn wants more. fn must not read
+// lists of the store. With atMost > 0 texts over 1 MiB are read, and cut, to about so many
+// bytes, for readers that show beginnings: what is left out is not looked at, damage in it
+// neither.
+func (tx *Tx) EachTurn(session string, from, atMost int, fn func(trace.Turn) (more bool, err error)) error {
+	err := tx.eachTurnRecord(session, from, atMost, func(r *turnRecord) (bool, error) {
+		t, found, err := tx.assemble(r, atMost)
 		if err != nil {
-			return nil, fmt.Errorf("read turn %s:%d: %w", r.SessionID, r.Index, err)
+			return false, fmt.Errorf("turn %d: %w", r.Index, err)
 		}
-		if found {
-			out = append(out, t)
+		if !found {
+			return true, nil
 		}
+		return fn(t)
+	})
+	if err != nil {
+		return fmt.Errorf("read turns of session %s: %w", session, err)
 	}
-	return out, nil
+	return nil
 }
 
 var reports = &table[score.Report]{

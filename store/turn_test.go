@@ -1,13 +1,18 @@
 package store
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	badger "github.com/dgraph-io/badger/v4"
+
+	"vise/engine/longtext"
 	"vise/engine/trace"
 )
 
@@ -39,6 +44,13 @@ func TestTurnRoundTrip(t *testing.T) {
 			t.Spans[0].Input, t.Spans[0].Output, t.Spans[0].Thought = huge, huge, "z"+huge
 			t.Spans[1].Output = "\x00t0"
 			t.Spans[2].Output = strings.Repeat("x", liftOver+1)
+			t.Spans[3].Error = huge
+			t.Spans[3].Attrs = map[string]any{"deep": map[string]any{"list": []any{huge, "short"}}}
+			t.TaskSummary = huge
+		}},
+		{"long texts where nobody looks for them", func(t *trace.Turn) {
+			t.Spans[0].Output = strings.Repeat("x", liftOver+1)
+			t.Spans[0].Attrs = map[string]any{strings.Repeat("key", liftOver/2): "value"}
 		}},
 		{"exact numbers", func(t *trace.Turn) {
 			t.Spans[0].Attrs = map[string]any{"n": json.Number("9007199254740993")}
@@ -103,6 +115,48 @@ func noise(seed, n int) string {
 		b[i] = ' ' + byte(x%90)
 	}
 	return string(b)
+}
+
+// Readers that show beginnings get those of long texts, whatever is behind.
+func TestEachTurnCuts(t *testing.T) {
+	t.Parallel()
+	s := memory(t, Options{})
+	long := strings.Repeat("日本語 ", liftOver/5)
+	for i := range 3 {
+		turn := turnOf("s", i, 2)
+		turn.Input, turn.Spans[0].Output, turn.Spans[1].Output = long, long, strings.Repeat("m", liftOver)
+		staged := stage(t, s, turn)
+		update(t, s, func(tx *Tx) error { return tx.PutTurn(staged) })
+	}
+	// A chunk behind the beginning is gone: only who reads it finds out.
+	sum := sha256.Sum256([]byte(long))
+	if err := s.db.Update(func(txn *badger.Txn) error { return txn.Delete(blobChunkKey(sum, 2)) }); err != nil {
+		t.Fatal(err)
+	}
+	var seen []int
+	view(t, s, func(tx *Tx) error {
+		return tx.EachTurn("s", 1, 102, func(turn trace.Turn) (bool, error) {
+			seen = append(seen, turn.Index)
+			for _, text := range []string{turn.Input, turn.Spans[0].Output} {
+				if text != long[:100] || !utf8.ValidString(text) {
+					t.Errorf("turn %d: %d bytes, want 100: whole characters", turn.Index, len(text))
+				}
+			}
+			if len(turn.Spans[1].Output) != liftOver {
+				t.Errorf("a text of 1 MiB has %d bytes", len(turn.Spans[1].Output))
+			}
+			return true, nil
+		})
+	})
+	if !slices.Equal(seen, []int{1, 2}) {
+		t.Errorf("turns %v", seen)
+	}
+	view(t, s, func(tx *Tx) error {
+		if _, found, err := tx.Turn("s", 1); found || err != nil {
+			t.Errorf("a turn with a damaged text: found %v, %v", found, err)
+		}
+		return nil
+	})
 }
 
 func TestTurnsAreWindows(t *testing.T) {
@@ -275,7 +329,7 @@ func TestLiftedTextIsTheSameBlob(t *testing.T) {
 			t.Fatal(err)
 		}
 		var spelled []byte
-		if err := spell(text, func(part []byte) error { spelled = append(spelled, part...); return nil }); err != nil {
+		if err := longtext.Spell(text, func(part []byte) error { spelled = append(spelled, part...); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if string(spelled) != string(raw[1:len(raw)-1]) {
@@ -289,7 +343,7 @@ func TestLiftedTextIsTheSameBlob(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := blobWriter{sum: [32]byte{1}, set: set(&pieces)}
-		if err := spell(text, w.add); err != nil {
+		if err := longtext.Spell(text, w.add); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.end(); err != nil {

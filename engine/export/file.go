@@ -5,26 +5,29 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"vise/engine/guard"
+	"vise/engine/longtext"
 	"vise/engine/score"
 	"vise/engine/trace"
 )
 
-// Turn encodes one turn as a request in OTLP/JSON, one line without a line feed:
-// a file of such lines is what the file exporter of the OpenTelemetry collector
-// writes. Unlike what is sent, it is whole: no text is cut, no span left out.
-func Turn(head trace.Session, t trace.Turn, r score.Report, red *guard.Redactor, version string) ([]byte, error) {
+// Turn writes one turn as a request in OTLP/JSON, a line: a file of such lines is what
+// the file exporter of the OpenTelemetry collector writes. Unlike what is sent, it is
+// whole: no text is cut, no span left out.
+func Turn(w io.Writer, head trace.Session, t trace.Turn, r score.Report, red *guard.Redactor, version string) error {
 	b := newBuilder(red, traceName(head, t))
+	b.aside = &longtext.Aside{}
 	b.room, b.maxText, b.maxSpans = math.MaxInt, math.MaxInt, math.MaxInt
 	b.turn(head, t, r)
 	raw, err := protojson.Marshal(b.data("vise-agent", version))
 	if err != nil {
-		return nil, fmt.Errorf("export session %s turn %d: %w", head.ID, t.Index, err)
+		return fmt.Errorf("export session %s turn %d: %w", head.ID, t.Index, err)
 	}
 	// Protobuf writes bytes as base64, OTLP/JSON wants its ids in hexadecimal
 	// (OTLP specification, JSON protobuf encoding).
@@ -32,10 +35,13 @@ func Turn(head trace.Session, t trace.Turn, r score.Report, red *guard.Redactor,
 	dec := json.NewDecoder(strings.NewReader(string(raw)))
 	dec.UseNumber()
 	if err := dec.Decode(&doc); err != nil {
-		return nil, fmt.Errorf("export session %s turn %d: %w", head.ID, t.Index, err)
+		return fmt.Errorf("export session %s turn %d: %w", head.ID, t.Index, err)
 	}
 	hexIDs(doc)
-	return json.Marshal(doc)
+	if raw, err = json.Marshal(doc); err != nil {
+		return fmt.Errorf("export session %s turn %d: %w", head.ID, t.Index, err)
+	}
+	return b.aside.Write(w, append(raw, '\n'))
 }
 
 // hexIDs rewrites the ids of spans in a decoded request.

@@ -12,6 +12,7 @@ import (
 
 	"vise/engine/guard"
 	"vise/engine/link"
+	"vise/engine/longtext"
 	"vise/engine/trace"
 )
 
@@ -32,6 +33,8 @@ type builder struct {
 	// Bounds: of one text in code points, of spans, and of the bytes of text that
 	// may still come.
 	maxText, maxSpans, room int
+
+	aside *longtext.Aside // where long texts go that are written later; nil = nowhere
 
 	cut  int // texts left out or cut
 	left int // spans left out
@@ -110,7 +113,11 @@ func (b *builder) text(text string) string {
 		return ""
 	}
 	b.room -= len(text)
-	return valid(text)
+	text = valid(text)
+	if b.aside != nil {
+		b.aside.Take(&text)
+	}
+	return text
 }
 
 // usage sets what was counted.

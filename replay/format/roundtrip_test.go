@@ -232,11 +232,9 @@ func TestOTLPRoundTrip(t *testing.T) {
 			}
 			var b bytes.Buffer
 			for _, turn := range first.turns[s.ID] {
-				raw, err := exporter.Turn(s, turn, score.Report{}, guard.DefaultRedactor(), "test")
-				if err != nil {
+				if err := exporter.Turn(&b, s, turn, score.Report{}, guard.DefaultRedactor(), "test"); err != nil {
 					t.Fatal(err)
 				}
-				b.Write(append(raw, '\n'))
 			}
 			path := filepath.Join(t.TempDir(), "out.jsonl")
 			if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {

@@ -28,7 +28,7 @@ func recordedTurns(st *store.Store, session, caseID string) (turns []trace.Turn,
 	if session == "" {
 		return nil, nil
 	}
-	err = eachTurn(st, session, func(t trace.Turn, _ *score.Report) error {
+	err = eachTurn(st, session, 0, func(t trace.Turn, _ *score.Report) error {
 		turns = append(turns, t)
 		return nil
 	})

@@ -213,7 +213,7 @@ type measured struct {
 func (h *harness) measured(id string) (m measured, err error) {
 	price := h.runner.Models.Upstream.Price
 	printed := 0
-	err = eachTurn(h.store, id, func(t trace.Turn, _ *score.Report) error {
+	err = eachTurn(h.store, id, shownBytes, func(t trace.Turn, _ *score.Report) error {
 		m.broken = m.broken || t.CutShort()
 		for _, s := range t.Spans {
 			if s.Kind != trace.LLM {

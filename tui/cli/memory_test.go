@@ -11,9 +11,12 @@ import (
 	"testing"
 )
 
-// maxImportRSS is the memory that an import may take, in bytes, for a file whose
-// longest record has 80 MB.
-const maxImportRSS = 300 << 20
+// Memory that an import, an export and scoring may take, in bytes, for a session whose
+// longest record has 80 MB, and what showing its first lines may take.
+const (
+	maxRSS     = 300 << 20
+	maxShowRSS = 120 << 20
+)
 
 // peakFile names the variable with the file into which a vise of a test writes the most
 // memory that it had resident, in the words of /proc. What the system tells of a child
@@ -47,10 +50,11 @@ func toldPeak(t *testing.T, name string) int64 {
 	return kb << 10
 }
 
-// TestImportMemory imports files with one record of 80 MB through the real program
-// and asks it for the most memory that it had. Two of the shapes are run by
-// default, all with VISE_HUGE=1.
-func TestImportMemory(t *testing.T) {
+// TestRecordMemory imports files with one record of 80 MB through the real program,
+// shows, exports and scores what was imported, and asks the program each time for the most
+// memory that it had. Two of the shapes and some of the commands are run by default, all
+// with VISE_HUGE=1.
+func TestRecordMemory(t *testing.T) {
 	t.Parallel() // what is measured is the memory of another process
 	const size = 80 << 20
 	head := `"sessionId":"5e0c1d2a-0001-4000-8000-00000000d35c","version":"2.1.12","cwd":"/home/dev/desk","timestamp":"2026-03-01T09:00:00.000Z"`
@@ -139,37 +143,59 @@ func TestImportMemory(t *testing.T) {
 			if err := f.Close(); err != nil {
 				t.Fatal(err)
 			}
-			vise := func(args ...string) (string, *os.ProcessState) {
+			huge := os.Getenv("VISE_HUGE") != ""
+			vise := func(most int64, args ...string) string {
 				cmd := exec.CommandContext(t.Context(), "vise", args...)
 				cmd.Dir = dir
 				cmd.Env = append(os.Environ(), peakFile+"="+filepath.Join(dir, "peak"))
 				out, err := cmd.Output()
 				if err != nil {
-					t.Fatalf("vise %s: %v", args[0], err)
+					t.Fatalf("vise %s: %v", args, err)
 				}
-				return string(out), cmd.ProcessState
+				peak := toldPeak(t, filepath.Join(dir, "peak"))
+				t.Logf("%d MB, %.1f s of CPU: vise %s", peak>>20, (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds(), args)
+				if peak > most {
+					t.Errorf("vise %s took %d MB, more than %d", args, peak>>20, most>>20)
+				}
+				return string(out)
 			}
-			vise("init")
-			out, state := vise("import", file, "--json")
-			if !strings.Contains(out, `"damaged":0`) || !strings.Contains(out, `"calls":1`) {
+			vise(maxRSS, "init")
+			if out := vise(maxRSS, "import", file, "--json"); !strings.Contains(out, `"damaged":0`) || !strings.Contains(out, `"calls":1`) {
 				t.Errorf("the import says %.300s", out)
-			}
-			peak := toldPeak(t, filepath.Join(dir, "peak"))
-			t.Logf("%d MB, %.1f s of CPU", peak>>20, (state.UserTime() + state.SystemTime()).Seconds())
-			if peak > maxImportRSS {
-				t.Errorf("the import took %d MB, more than %d", peak>>20, maxImportRSS>>20)
 			}
 			session := "5e0c1d2a-0001-4000-8000-00000000d35c"
 			if c.name == "native" {
 				session = "big"
 			}
-			vise("sessions", "export", session, "-o", "back.jsonl")
-			info, err := os.Stat(filepath.Join(dir, "back.jsonl"))
-			if err != nil {
-				t.Fatal(err)
+			if out := vise(maxShowRSS, "sessions", "show", session); !strings.Contains(out, "read it") || len(out) > 2000 {
+				t.Errorf("sessions show: %d bytes, %.300s", len(out), out)
 			}
-			if info.Size() < int64(c.kept) {
-				t.Errorf("%d bytes of the session are kept, %d were recorded", info.Size(), c.kept)
+			formats := []string{"native"}
+			if c.kept > size/2 || huge {
+				formats = append(formats, "otlp")
+			}
+			if huge {
+				formats = append(formats, "openai")
+				for _, how := range []string{"--full", "--json"} {
+					if out := vise(maxRSS, "sessions", "show", session, how); len(out) < c.kept {
+						t.Errorf("sessions show %s: %d bytes, %d were recorded", how, len(out), c.kept)
+					}
+				}
+			}
+			for _, format := range formats {
+				vise(maxRSS, "sessions", "export", session, "--format", format, "-o", "back.jsonl")
+				info, err := os.Stat(filepath.Join(dir, "back.jsonl"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if info.Size() < int64(c.kept) {
+					t.Errorf("%s: %d bytes of the session are kept, %d were recorded", format, info.Size(), c.kept)
+				}
+			}
+			if c.kept > size/2 || huge {
+				if out := vise(maxRSS, "replay", "--recorded", session); !strings.Contains(out, "1 turn scored") {
+					t.Errorf("replay --recorded says %.300s", out)
+				}
 			}
 		})
 	}

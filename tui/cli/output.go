@@ -6,15 +6,19 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"vise/engine/event"
 	"vise/engine/guard"
+	"vise/engine/longtext"
+	"vise/engine/trace"
 )
 
 // output writes data to stdout: JSON Lines with --json, text otherwise. Text
@@ -40,33 +44,57 @@ type linked interface{ Link() string }
 // object writes one JSON object, its schema name first: {"schema":"vise.rule/1", ...}. The
 // address of a record that has one comes last, as "link".
 func (o *output) object(schema string, v any) error {
+	raw, err := encodeObject(schema, v)
+	if err != nil {
+		return err
+	}
+	return o.write(escapeHidden(raw))
+}
+
+// turn writes a turn as an object, long texts piece by piece.
+func (o *output) turn(t trace.Turn) error {
+	var aside longtext.Aside
+	aside.Take(&t.Input)
+	t.Spans = slices.Clone(t.Spans)
+	for i := range t.Spans {
+		s := &t.Spans[i]
+		aside.Take(&s.Input, &s.Output, &s.Thought, &s.Error)
+	}
+	raw, err := encodeObject("vise.turn/1", t)
+	if err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = aside.Write(&jsonLines{w: o.w}, raw)
+	}
+	return o.err
+}
+
+// encodeObject is the line of an object.
+func encodeObject(schema string, v any) ([]byte, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", schema, err)
+		return nil, fmt.Errorf("write %s: %w", schema, err)
 	}
-	raw = escapeHidden(raw)
 	if len(raw) < 2 || raw[0] != '{' {
-		return fmt.Errorf("write %s: not an object", schema)
+		return nil, fmt.Errorf("write %s: not an object", schema)
 	}
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "{%q:%q", "schema", schema)
+	b := make([]byte, 0, len(raw)+64)
+	b = fmt.Appendf(b, "{%q:%q", "schema", schema)
 	if len(raw) > 2 {
-		b.WriteByte(',')
+		b = append(b, ',')
 	}
-	raw = raw[1:]
+	b = append(b, raw[1:len(raw)-1]...)
 	if x, ok := v.(linked); ok && x.Link() != "" {
 		at, err := json.Marshal(x.Link())
 		if err != nil {
-			return fmt.Errorf("write %s: %w", schema, err)
+			return nil, fmt.Errorf("write %s: %w", schema, err)
 		}
-		if b.Write(raw[:len(raw)-1]); len(raw) > 1 {
-			b.WriteByte(',')
-		}
-		raw = fmt.Appendf(nil, "%q:%s}", "link", escapeHidden(at))
+		b = fmt.Appendf(b, ",%q:%s", "link", at)
 	}
-	b.Write(raw)
-	b.WriteByte('\n')
-	return o.write(b.Bytes())
+	return append(b, "}\n"...), nil
 }
 
 func (o *output) write(b []byte) error {
@@ -127,6 +155,37 @@ func (o *output) printf(format string, a ...any) {
 		format = plainFormat(format)
 	}
 	_ = o.write(fmt.Appendf(nil, format+"\n", a...))
+}
+
+// block writes text that may have many lines, the later ones indented, behind what the
+// format says before its last %s. A text of many megabytes is written piece by piece.
+func (o *output) block(format, text, indent string, before ...any) {
+	safe := func(s string) string { return strings.ReplaceAll(block(s), "\n", "\n"+indent) }
+	if len(text) <= longtext.Over {
+		o.printf(format, append(before, safe(text))...)
+		return
+	}
+	if o.json {
+		return
+	}
+	format = strings.TrimSuffix(format, "%s")
+	if o.plain {
+		format = plainFormat(format)
+	}
+	_ = o.write(fmt.Appendf(nil, format, before...))
+	for len(text) > 0 {
+		n := min(len(text), 64<<10)
+		// A line end if there is one: what is beside a character can decide how it is shown.
+		if cut := strings.LastIndexByte(text[:n], '\n'); n < len(text) && cut > 0 {
+			n = cut
+		}
+		for n < len(text) && !utf8.RuneStart(text[n]) {
+			n++
+		}
+		_ = o.write([]byte(safe(text[:n])))
+		text = text[n:]
+	}
+	_ = o.write([]byte("\n"))
 }
 
 // show returns untrusted text as one safe, bounded line for text output.

@@ -276,7 +276,7 @@ func resumable(s *store.Store, run trace.Session) (from trace.Session, err error
 
 // finished counts the turns of a run that the agent has ended itself.
 func finished(s *store.Store, id string) (n int, err error) {
-	err = eachTurn(s, id, func(t trace.Turn, _ *score.Report) error {
+	err = eachTurn(s, id, shownBytes, func(t trace.Turn, _ *score.Report) error {
 		if !t.CutShort() {
 			n++
 		}
@@ -302,7 +302,7 @@ func (f replayFlags) describe(s *trace.Session) error {
 
 // userInputs are the external user inputs of a session, in order.
 func userInputs(s *store.Store, id string) (inputs []string, err error) {
-	err = eachTurn(s, id, func(t trace.Turn, _ *score.Report) error {
+	err = eachTurn(s, id, 0, func(t trace.Turn, _ *score.Report) error {
 		if !t.Synthetic && t.Input != "" {
 			inputs = append(inputs, t.Input)
 		}

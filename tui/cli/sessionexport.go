@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -46,22 +46,30 @@ func newSessionWriter(format string, w io.Writer, red *guard.Redactor) (sessionW
 	return nil, usagef("--format %q: use %s", format, strings.Join([]string{exportNative, exportOTLP, exportOpenAI}, ", "))
 }
 
-// jsonLines writes whole lines of JSON in which nothing drives the terminal that shows
-// them. What is written must end with a line end.
+// jsonLines writes JSON in which nothing drives the terminal that shows it. What is
+// written must end with a whole character.
 type jsonLines struct {
 	w    io.Writer
-	rest []byte // of a line that has no end yet
+	rest []byte // of a character that has no end yet
 }
 
 func (l *jsonLines) Write(b []byte) (int, error) {
-	l.rest = append(l.rest, b...)
-	whole := bytes.LastIndexByte(l.rest, '\n') + 1
-	if whole == 0 {
-		return len(b), nil
+	n := len(b)
+	if len(l.rest) > 0 {
+		b = append(l.rest, b...)
 	}
-	_, err := l.w.Write(escapeHidden(l.rest[:whole]))
-	l.rest = append(l.rest[:0], l.rest[whole:]...)
-	return len(b), err
+	whole := len(b)
+	for k := len(b) - 1; k >= 0 && k >= len(b)-utf8.UTFMax; k-- {
+		if utf8.RuneStart(b[k]) {
+			if !utf8.FullRune(b[k:]) {
+				whole = k
+			}
+			break
+		}
+	}
+	_, err := l.w.Write(escapeHidden(b[:whole]))
+	l.rest = append([]byte(nil), b[whole:]...)
+	return n, err
 }
 
 type nativeWriter struct{ *native.Writer }
@@ -90,12 +98,7 @@ func (w *otlpWriter) Turn(t trace.Turn, r *score.Report) error {
 	if r != nil {
 		report = *r
 	}
-	raw, err := export.Turn(w.head, t, report, w.red, version())
-	if err != nil {
-		return err
-	}
-	_, err = w.w.Write(append(raw, '\n'))
-	return err
+	return export.Turn(w.w, w.head, t, report, w.red, version())
 }
 
 func (w *otlpWriter) End() error { return nil }
@@ -169,7 +172,7 @@ func exportSession(w sessionWriter, s *store.Store, head trace.Session) error {
 	if err := w.Session(head); err != nil {
 		return err
 	}
-	if err := eachTurn(s, head.ID, func(t trace.Turn, r *score.Report) error {
+	if err := eachTurn(s, head.ID, 0, func(t trace.Turn, r *score.Report) error {
 		if err := w.Turn(t, r); err != nil {
 			return fmt.Errorf("turn %d: %w", t.Index, err)
 		}

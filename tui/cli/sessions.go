@@ -119,14 +119,23 @@ func (a *app) openSession(ctx context.Context, id string) (*store.Store, trace.S
 	return s, head, nil
 }
 
-// eachTurn hands the turns of a session to fn in order, page by page.
-func eachTurn(s *store.Store, id string, fn func(trace.Turn, *score.Report) error) error {
-	const page = 16
-	for from := 0; ; from += page {
+// eachTurn hands the turns of a session to fn in order. A view of the store is left every
+// few turns, earlier when their texts are long: it must not last as long as the writing of
+// what it yields. With atMost > 0 texts of many megabytes are cut to about so many bytes.
+func eachTurn(s *store.Store, id string, atMost int, fn func(trace.Turn, *score.Report) error) error {
+	const page, enough = 16, 4 << 20 // turns, bytes of text
+	for from, more := 0, true; more; {
 		var turns []trace.Turn
 		reports := map[int]*score.Report{}
-		if err := s.View(func(tx *store.Tx) (err error) {
-			if turns, err = tx.Turns(id, from, page); err != nil {
+		if err := s.View(func(tx *store.Tx) error {
+			turns, more = nil, false // a view may be tried again
+			size := 0
+			if err := tx.EachTurn(id, from, atMost, func(t trace.Turn) (bool, error) {
+				turns = append(turns, t)
+				size += textBytes(t)
+				more = len(turns) == page || size > enough
+				return !more, nil
+			}); err != nil {
 				return err
 			}
 			for _, t := range turns {
@@ -142,16 +151,28 @@ func eachTurn(s *store.Store, id string, fn func(trace.Turn, *score.Report) erro
 		}); err != nil {
 			return err
 		}
-		for _, t := range turns {
+		for i, t := range turns {
+			turns[i] = trace.Turn{} // what is written may go
 			if err := fn(t, reports[t.Index]); err != nil {
 				return err
 			}
-		}
-		if len(turns) < page {
-			return nil
+			from = t.Index + 1
 		}
 	}
+	return nil
 }
+
+// textBytes is the length of the texts of a turn.
+func textBytes(t trace.Turn) int {
+	n := len(t.Input)
+	for _, s := range t.Spans {
+		n += len(s.Input) + len(s.Output) + len(s.Thought) + len(s.Error)
+	}
+	return n
+}
+
+// shownBytes is how much of a text of many megabytes is read to show its first line.
+const shownBytes = 16 << 10
 
 func (a *app) sessionsShow() *cobra.Command {
 	var full bool
@@ -182,9 +203,13 @@ func (a *app) sessionsShow() *cobra.Command {
 					a.out.printf("%s", show(box, 120))
 				}
 			}
-			return eachTurn(s, head.ID, func(t trace.Turn, r *score.Report) error {
+			atMost := shownBytes
+			if full || a.json {
+				atMost = 0
+			}
+			return eachTurn(s, head.ID, atMost, func(t trace.Turn, r *score.Report) error {
 				if a.json {
-					if err := a.out.object("vise.turn/1", t); err != nil {
+					if err := a.out.turn(t); err != nil {
 						return err
 					}
 					if r != nil {
@@ -203,25 +228,26 @@ func (a *app) sessionsShow() *cobra.Command {
 
 // printTurn writes one turn as text: input, spans, scores with their reasons.
 func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
-	text := func(s string) string {
-		if full {
-			return strings.ReplaceAll(block(s), "\n", "\n           ")
+	line := func(format, text string, before ...any) {
+		if !full {
+			a.out.printf(format, append(before, show(text, 110))...)
+			return
 		}
-		return show(s, 110)
+		a.out.block(format, text, "           ", before...)
 	}
 	a.out.printf("")
 	a.out.printf("turn %d", t.Index)
 	if !t.Synthetic {
-		a.out.printf("  user     %s", text(t.Input))
+		line("  user     %s", t.Input)
 	}
 	for _, s := range t.Spans {
 		switch s.Kind {
 		case trace.LLM:
 			if s.Thought != "" {
-				a.out.printf("  thought  %s", text(s.Thought))
+				line("  thought  %s", s.Thought)
 			}
 			if s.Output != "" {
-				a.out.printf("  agent    %s", text(s.Output))
+				line("  agent    %s", s.Output)
 			}
 		case trace.TOOL:
 			mark := "call"
@@ -230,14 +256,14 @@ func (a *app) printTurn(t trace.Turn, r *score.Report, full bool) {
 			} else if s.Pending {
 				mark = "call …"
 			}
-			a.out.printf("  %-8s %s %s", mark, show(s.Name, 60), text(s.Input))
+			line("  %-8s %s %s", s.Input, mark, show(s.Name, 60))
 			if s.Output != "" {
-				a.out.printf("           → %s", text(s.Output))
+				line("           → %s", s.Output)
 			} else if s.Error != "" {
-				a.out.printf("           → %s", text(s.Error))
+				line("           → %s", s.Error)
 			}
 		default:
-			a.out.printf("  %-8s %s %s", strings.ToLower(string(s.Kind)), show(s.Name, 60), text(s.Output))
+			line("  %-8s %s %s", s.Output, strings.ToLower(string(s.Kind)), show(s.Name, 60))
 		}
 	}
 	if t.CutShort() {

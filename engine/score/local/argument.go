@@ -1,12 +1,16 @@
 package local
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
+
+	"vise/engine/longtext"
 )
 
 // maxDepth bounds the nesting of arguments; deeper ones are not an object to us.
@@ -43,14 +47,54 @@ func (k kind) String() string {
 	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
 }
 
-// parseValue decodes one JSON text. Of a repeated key the last value counts.
+// parseValue decodes one JSON text. Of a repeated key the last value counts. Of a string
+// over 1 MiB its beginning and its digest count.
 func parseValue(s string) (value, error) {
-	if !json.Valid([]byte(s)) {
+	if !json.Valid(bytesOf(s)) {
 		return value{}, fmt.Errorf("parse arguments: not JSON")
 	}
+	s = shorten(s)
 	dec := json.NewDecoder(strings.NewReader(s))
 	dec.UseNumber()
 	return readValue(dec, 0)
+}
+
+// bytesOf are the bytes of a text, only to be read: copied they would cost as much again.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// shorten cuts the strings of a valid JSON text that are over 1 MiB: no check looks
+// behind the beginning of one, and the digest keeps two that differ apart.
+func shorten(s string) string {
+	const head = 64 << 10
+	if len(s) <= longtext.Over {
+		return s
+	}
+	var b strings.Builder
+	done := 0
+	for i := 0; ; {
+		n := strings.IndexByte(s[i:], '"')
+		if n < 0 {
+			break
+		}
+		from := i + n + 1
+		to := from
+		for s[to] != '"' {
+			if s[to] == '\\' {
+				to++
+			}
+			to++
+		}
+		if i = to + 1; to-from <= longtext.Over {
+			continue
+		}
+		cut := longtext.Whole([]byte(s[from : from+head]))
+		h := sha256.New()
+		h.Write(bytesOf(s[from:to]))
+		fmt.Fprintf(&b, "%s… sha256:%x", s[done:from+cut], h.Sum(nil))
+		done = to
+	}
+	b.WriteString(s[done:])
+	return b.String()
 }
 
 func readValue(dec *json.Decoder, depth int) (value, error) {

@@ -48,3 +48,30 @@ func FuzzParseValue(f *testing.F) {
 		}
 	})
 }
+
+// Arguments of many megabytes are compared by the beginnings and digests of their texts.
+func TestLongArguments(t *testing.T) {
+	long := strings.Repeat("é\\n😀", 1<<18)
+	parse := func(s string) value {
+		t.Helper()
+		v, err := parseValue(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	arguments := func(text string) string { return `{"path":"a.txt","content":"` + text + `","n":[1,"` + text + `"]}` }
+	a, same, other := parse(arguments(long)), parse(arguments(long)), parse(arguments(long+"."))
+	if string(a.appendCanonical(nil)) != string(same.appendCanonical(nil)) {
+		t.Error("equal arguments are told apart")
+	}
+	if string(a.appendCanonical(nil)) == string(other.appendCanonical(nil)) {
+		t.Error("arguments that differ in the last byte are not told apart")
+	}
+	if n := len(a.get("content").text); n > 70_000 || !strings.HasPrefix(a.get("content").text, "é\n😀é") || a.get("path").text != "a.txt" {
+		t.Errorf("%d bytes of content, %.20q, path %q", n, a.get("content").text, a.get("path").text)
+	}
+	if _, err := parseValue(arguments(long) + "]"); err == nil {
+		t.Error("what is no JSON is taken")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"vise/engine/longtext"
 	"vise/engine/trace"
 )
 
@@ -20,6 +21,7 @@ type Writer struct {
 	w     *bufio.Writer
 	tools []trace.Tool
 	some  bool
+	aside longtext.Aside
 }
 
 // NewWriter returns a writer on w.
@@ -56,6 +58,14 @@ func (w *Writer) Session(s trace.Session) error {
 }
 
 func (w *Writer) message(m outMessage) error {
+	if m.Content != nil {
+		content := *m.Content
+		w.aside.Take(&content)
+		m.Content = &content
+	}
+	for i := range m.Calls {
+		w.aside.Take(&m.Calls[i].Function.Arguments)
+	}
 	raw, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("openai: write message: %w", err)
@@ -64,7 +74,7 @@ func (w *Writer) message(m outMessage) error {
 		raw = append([]byte{','}, raw...)
 	}
 	w.some = true
-	if _, err := w.w.Write(raw); err != nil {
+	if err := w.aside.Write(w.w, raw); err != nil {
 		return fmt.Errorf("openai: write message: %w", err)
 	}
 	return nil
