@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -175,7 +176,7 @@ func (a *app) printRule(r rule.Rule, uptake map[string]evidence.Uptake, expired 
 	a.out.printf("%s  %s  scope %s  %s  metric %s", r.ID, r.Status, show(r.Scope, 48), r.Applicability, show(r.Metric, 40))
 	a.out.printf("%s", show(r.Text, 0))
 	a.out.printf("because: %s", show(r.Rationale, 0))
-	a.out.printf("written by %s for notice %s (episode %s) at %s", show(r.Author, 60), r.SourceNoticeID, r.EpisodeID, r.CreatedAt)
+	a.out.printf("written by %s for notice %s (episode %s) at %s", show(r.Author, 60), r.SourceNoticeID, r.EpisodeID, dated(r.CreatedAt))
 	if r.EditedFrom != "" {
 		a.out.printf("edited from %s", r.EditedFrom)
 	}
@@ -382,4 +383,13 @@ func (a *app) rulesExport() *cobra.Command {
 	}
 	c.Flags().StringVarP(&dir, "output", "o", "", "folder to write to (default: the project's .vise)")
 	return c
+}
+
+// dated is a stored time as people read it; what is no time stands as it is.
+func dated(stored string) string {
+	at, err := time.Parse(time.RFC3339Nano, stored)
+	if err != nil {
+		return show(stored, 40)
+	}
+	return at.Local().Format("2006-01-02 15:04:05")
 }
