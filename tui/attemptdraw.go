@@ -174,6 +174,15 @@ func (p *attemptsPane) loopRows() []string {
 		status += "; " + d.run.Sandbox
 	}
 	rows = append(rows, p.field("", style.Dim, status)...)
+	if left := d.run.LeftOut; len(left) > 0 {
+		rows = append(rows, p.field("left out", style.Dim, strings.Join(left, ", ")+": ignored, and in no workspace")...)
+	}
+	if words := d.run.NotTakenWords(5); words != "" {
+		rows = append(rows, p.field("not taken", style.Warn, words)...)
+	}
+	if d.run.ProofCut {
+		rows = append(rows, p.field("proof", style.Warn, p.ctx.Text("it was cut off; {patch.repair} makes it"))...)
+	}
 	if d.run.Usage != nil {
 		rows = append(rows, p.field("used", style.Text, run.Words(*d.run.Usage))...)
 	}
@@ -227,10 +236,19 @@ func (p *attemptsPane) proofRows() []string {
 	}
 	rows = append(rows, p.field("held by", style.Dim, pr.Sandbox)...)
 	if n := len(pr.Phases); n > 0 && !pr.Phases[n-1].Passed {
-		lines := strings.Split(strings.TrimRight(pr.Phases[n-1].Output, "\n"), "\n")
-		rows = append(rows, p.wrapped(style.Dim, strings.Join(lines[max(0, len(lines)-proofTail):], "\n"), 3, asText, proofTail)...)
+		rows = append(rows, p.tail(pr.Phases[n-1])...)
+	}
+	if f := pr.FirstFailure; f != nil {
+		rows = append(rows, p.rule("at first, before it was proven once more"))
+		rows = append(rows, p.tail(*f)...)
 	}
 	return rows
+}
+
+// tail is the end of what a phase wrote.
+func (p *attemptsPane) tail(f run.Phase) []string {
+	lines := strings.Split(strings.TrimRight(f.Output, "\n"), "\n")
+	return p.wrapped(style.Dim, strings.Join(lines[max(0, len(lines)-proofTail):], "\n"), 3, asText, proofTail)
 }
 
 // liveRows are the end of what is being written now.

@@ -277,7 +277,7 @@ func (p *attemptsPane) Disabled(ctx *Context, id action.ID) string {
 		switch {
 		case id == action.PatchApply && in:
 			return "it is applied already; " + ctx.Key(action.PatchUndo) + " takes it back"
-		case id == action.PatchApply && (r.Proof == nil || r.Proof.Verdict != run.Proven):
+		case id == action.PatchApply && (r.Proof == nil || !r.Proof.Passes()):
 			return "it is not proven; " + ctx.Key(action.PatchRepair) + " gives its agent another try"
 		case id == action.PatchUndo && r.Applied == nil:
 			return "it is not applied to the project"
@@ -361,6 +361,10 @@ func nextWord(r run.Run) (string, style.Role) {
 		return "applied", style.Good
 	case r.Status == run.Running:
 		return "running", style.Info
+	case r.Proving:
+		return "proving", style.Info
+	case r.ProofCut:
+		return "cut off", style.Warn
 	case r.Route == nil:
 		return string(r.Status), style.Dim
 	case r.Route.Kind == risk.Auto:

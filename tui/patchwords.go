@@ -27,7 +27,11 @@ func patchWords(e event.Event) string {
 	case event.PatchDriven:
 		return about(plain("status"), count2(d.int("files"), "file")+" changed", "policy says "+d.text("outcome"))
 	case event.PatchProved:
-		return about(strings.ToLower(plain("verdict")), plain("class"))
+		again := ""
+		if d["again"] == true {
+			again = "proven once more"
+		}
+		return about(strings.ToLower(plain("verdict")), plain("class"), again)
 	case event.PatchRouted:
 		return about(d.text("kind"), plain("code"))
 	case event.PatchPacket:

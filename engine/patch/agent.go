@@ -66,7 +66,7 @@ func (b *Bench) Start(ctx context.Context, q Request) (run.Run, error) {
 		return fail(err)
 	}
 	r := run.Run{ID: b.newID(), Task: b.mask(q.Task, maxPacketTask), Command: b.shown(q.Argv), Created: b.now(), Status: run.Running,
-		BaseDigest: base.Digest, BaseFiles: len(base.Files), LeftOut: left, PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
+		BaseDigest: base.Digest, BaseFiles: len(base.Files), LeftOut: left, NotTaken: notTaken(base.Skipped), PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
 	limited, stop := context.WithTimeoutCause(ctx, b.o.MaxRuntime, errBudget)
 	defer stop()
 	purse, err := b.o.Reserve(trace.Usage{})

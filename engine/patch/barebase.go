@@ -5,14 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"vise/engine/patch/run"
 	"vise/engine/patch/tree"
 )
 
 // onBase runs a plan on the bare base, every command of it, to be compared with.
-func (b *Bench) onBase(ctx context.Context, r run.Run, base *tree.Tree, pl run.Plan, limit time.Duration) ([]run.Phase, error) {
+func (b *Bench) onBase(ctx context.Context, r run.Run, base *tree.Tree, pl run.Plan, how proving) ([]run.Phase, error) {
 	dir := filepath.Join(b.home(r.ID), "proof", "base")
 	defer removeTree(dir)
 	ws := filepath.Join(dir, "project")
@@ -23,7 +22,7 @@ func (b *Bench) onBase(ctx context.Context, r run.Run, base *tree.Tree, pl run.P
 		return nil, fmt.Errorf("prove %s: run the tests of the base: %w", r.ID, err)
 	}
 	var p run.Proof
-	if err := b.phases(ctx, &p, r, pl, ws, filepath.Join(dir, "tmp"), limit, true); err != nil {
+	if err := b.phases(ctx, &p, r, pl, ws, filepath.Join(dir, "tmp"), how, true); err != nil {
 		return nil, err
 	}
 	return p.Phases, nil
@@ -31,8 +30,8 @@ func (b *Bench) onBase(ctx context.Context, r run.Run, base *tree.Tree, pl run.P
 
 // baseLacks reports that the bare base fails first in the same phase and for the same
 // path that is left out: the patch has no part in it.
-func (b *Bench) baseLacks(ctx context.Context, r run.Run, base *tree.Tree, pl run.Plan, limit time.Duration, phase, left string) (bool, error) {
-	phases, err := b.onBase(ctx, r, base, pl, limit)
+func (b *Bench) baseLacks(ctx context.Context, r run.Run, base *tree.Tree, pl run.Plan, how proving, phase, left string) (bool, error) {
+	phases, err := b.onBase(ctx, r, base, pl, how)
 	if err != nil {
 		return false, err
 	}

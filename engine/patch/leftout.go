@@ -1,10 +1,12 @@
 package patch
 
 import (
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -58,4 +60,35 @@ func holds(root, left, name string) bool {
 		}
 	}
 	return false
+}
+
+// maxNotTaken is how many entries that cannot be taken are kept with a run.
+const maxNotTaken = 50
+
+// notTaken are the first of the entries that no workspace can have.
+func notTaken(skipped map[string]string) map[string]string {
+	if len(skipped) == 0 {
+		return nil
+	}
+	out := map[string]string{}
+	for _, p := range slices.Sorted(maps.Keys(skipped)) {
+		if len(out) == maxNotTaken {
+			break
+		}
+		out[p] = skipped[p]
+	}
+	return out
+}
+
+// named is the first of some entries that an output names in a line of something that
+// is missing; "" for none.
+func named(entries map[string]string, output string) string {
+	lines := missingLine.FindAllString(output, 200)
+	for _, p := range slices.Sorted(maps.Keys(entries)) {
+		whole, err := regexp.Compile(`(?:^|[^\w-])` + regexp.QuoteMeta(p) + `(?:[^\w-]|$)`)
+		if err == nil && slices.ContainsFunc(lines, whole.MatchString) {
+			return p
+		}
+	}
+	return ""
 }

@@ -306,11 +306,20 @@ func TestFlakyIsProvenOnceMore(t *testing.T) {
 	d := newDesk(t, files, func(o *patch.Options) { o.Sandbox = "off" })
 	r := d.start([]string{"sh", "-c", "printf x > value.txt"})
 	l := d.repair(r.ID, nil)
-	want(t, l, run.Repaired, "already_proven")
+	want(t, l, run.NeedsHuman, "boundary_before_repair") // a person looks, no agent is paid
 	if len(l.Attempts) != 1 || l.Attempts[0].Class != "flaky" || len(l.Runs) != 1 {
 		t.Errorf("attempts %+v", l.Attempts)
 	}
 	flaky := func(how string, p *run.Proof) {
+		if f := p.FirstFailure; f == nil || !strings.Contains(f.Output, "1 failed") || !p.Repeated {
+			t.Errorf("%s: what failed at first is not kept apart: %+v", how, f)
+		}
+		if r, _ := d.bench.Run(r.ID); r.Route.Kind != "HUMAN" || len(r.Causes) != 1 || r.Causes[0].Code != "flaky" {
+			t.Errorf("%s: %+v", how, r.Route)
+		}
+		if e := d.events(event.PatchProved); e[len(e)-2].Data["again"] != nil || e[len(e)-1].Data["again"] != true {
+			t.Errorf("%s: the events are %+v", how, e)
+		}
 		if p.Class != "flaky" || len(p.Reasons) != 1 || !strings.Contains(p.Reasons[0], "a test is flaky, or the patch made it so (tests: sh check.sh exited 1)") {
 			t.Errorf("%s: %s, %v", how, p.Class, p.Reasons)
 		}
@@ -323,6 +332,9 @@ func TestFlakyIsProvenOnceMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	flaky("alone", r.Proof)
+	if _, err := d.bench.Apply(t.Context(), r.ID, true); err != nil {
+		t.Errorf("a person looked, and it is not applied: %v", err)
+	}
 }
 
 type stepper func(run.Loop) error

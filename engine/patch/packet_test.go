@@ -178,16 +178,21 @@ func TestReadTests(t *testing.T) {
 
 func TestClassify(t *testing.T) {
 	code := func(n int) *int { return &n }
+	for output, want := range map[string]risk.Class{"npm error package.json and package-lock.json are not in sync": risk.BuildFailed, "npm error code EAI_AGAIN\ngetaddrinfo EAI_AGAIN": risk.Environment} {
+		if got := classify(run.Phase{Phase: run.Setup, ReturnCode: code(1), Output: output}, true); got != want {
+			t.Errorf("a setup that reads a lockfile of the patch: %q is %s, want %s", output, got, want)
+		}
+	}
 	for want, f := range map[risk.Class]run.Phase{
 		risk.BuildFailed: {Phase: run.Build, ReturnCode: code(1), Output: "x.go:1: undefined: y"},
 		risk.Tests:       {Phase: run.Tests, ReturnCode: code(1), Output: "--- FAIL: TestA"},
 		risk.Timeout:     {Phase: run.Tests, Detail: "was ended after 1s"},
 	} {
-		if got := classify(f); got != want {
+		if got := classify(f, false); got != want {
 			t.Errorf("%+v is %s, want %s", f, got, want)
 		}
 	}
-	if got := classify(run.Phase{Phase: run.Tests, Detail: "was ended: it wrote more than 128 MB"}); got != risk.Timeout {
+	if got := classify(run.Phase{Phase: run.Tests, Detail: "was ended: it wrote more than 128 MB"}, false); got != risk.Timeout {
 		t.Errorf("a test that writes without end is %s", got) // it need not be proven again
 	}
 	for _, f := range []run.Phase{
@@ -199,7 +204,7 @@ func TestClassify(t *testing.T) {
 		{Phase: run.Build, ReturnCode: code(2), Output: "make: gcc: No such file or directory"},
 		{Phase: run.Build, Detail: "could not be started: executable file not found"},
 	} {
-		if got := classify(f); got != risk.Environment {
+		if got := classify(f, false); got != risk.Environment {
 			t.Errorf("%+v is %s", f, got)
 		}
 	}

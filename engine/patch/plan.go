@@ -22,15 +22,15 @@ type planned struct {
 var makeTest = regexp.MustCompile(`(?m)^test\s*:`)
 
 // plan chooses what proves a patch: the policy's commands, or those of the first
-// ecosystem whose files the base has. A patch that touches what the commands
-// depend on (manifests, build files, the configuration of test runners) cannot be
-// proven by them: it chose its own examiner.
-func plan(p policy.Policy, base *tree.Tree, m run.Manifest) planned {
+// ecosystem whose files the base has. They are always the base's; where a project
+// writes down itself what they do, keepPlan sees to that. Under the seed's rules a
+// patch that touches what detected commands depend on is not proven by them.
+func plan(p policy.Policy, base *tree.Tree, m run.Manifest, profile risk.Profile) planned {
 	out := planned{Plan: run.Plan{Setup: p.Proof.Setup, Build: p.Proof.Build, Tests: p.Proof.Tests}, Source: "policy"}
 	if len(out.Setup)+len(out.Build)+len(out.Tests) == 0 {
 		out.Plan, out.Source = detect(base)
 	}
-	out.Tests = verbose(out.Tests)
+	out.Tests = counting(out.Tests)
 	for _, l := range []*[][]string{&out.Setup, &out.Build, &out.Tests} {
 		if *l == nil {
 			*l = [][]string{}
@@ -44,10 +44,9 @@ func plan(p policy.Policy, base *tree.Tree, m run.Manifest) planned {
 		out.Why = "the plan has no test command; name one in proof.tests of the policy"
 		return out
 	}
-	if out.Source != "policy" {
+	if profile == risk.Seed && out.Source != "policy" {
 		for _, e := range m.Entries {
-			kind, is := risk.Protected(e.Path)
-			if is && slices.Contains([]risk.Kind{risk.Dependencies, risk.Build, risk.VerifierConf}, kind) {
+			if seedPlanFile(out.Source, e.Path) {
 				out.Why = "the patch touches " + e.Path + ", on which the detected commands may depend; name the commands in proof.tests of the policy"
 				return out
 			}
@@ -55,6 +54,23 @@ func plan(p policy.Policy, base *tree.Tree, m run.Manifest) planned {
 	}
 	out.Trusted = true
 	return out
+}
+
+// seedPlanFile is AgentDiff 0.4's list of what its detected plans depend on: files at
+// the project's top, by ecosystem, and everything under .github.
+func seedPlanFile(source, p string) bool {
+	if strings.HasPrefix(p, ".github/") {
+		return true
+	}
+	names := map[string]string{
+		"python": "pyproject.toml setup.py setup.cfg tox.ini pytest.ini conftest.py requirements.txt requirements-dev.txt Pipfile Pipfile.lock poetry.lock uv.lock",
+		"node":   "package.json package-lock.json yarn.lock pnpm-lock.yaml tsconfig.json .npmrc",
+	}[source]
+	if names != "" {
+		return slices.Contains(strings.Fields(names), p)
+	}
+	kind, is := risk.Protected(p) // ecosystems that it does not know
+	return is && slices.Contains([]risk.Kind{risk.Dependencies, risk.Build, risk.VerifierConf}, kind)
 }
 
 // detect finds the commands of the base's ecosystem.

@@ -128,7 +128,7 @@ func (s *shop) Prove(ctx context.Context, l *run.Loop) (run.Proof, error) {
 	if err != nil {
 		return run.Proof{}, err
 	}
-	p, err := s.prove(ctx, r, l.PhaseLimit)
+	p, err := s.prove(ctx, r, proving{l.PhaseLimit, l.Profile, l.State == run.StateAgain})
 	if err != nil {
 		return p, err
 	}
@@ -139,7 +139,7 @@ func (s *shop) Prove(ctx context.Context, l *run.Loop) (run.Proof, error) {
 		}
 		p = second(before, p)
 	}
-	_, err = s.proved(ctx, r, p)
+	_, err = s.proved(ctx, r, p, false)
 	return p, err
 }
 
@@ -316,7 +316,7 @@ func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) 
 		return "", "", err
 	}
 	r := run.Run{ID: l.Next, Task: from.Task, Command: s.shown(c.Argv), RepairOf: l.RunID, Attempt: l.Attempt + 1, Created: s.now(), Status: run.Running,
-		BaseDigest: from.BaseDigest, BaseFiles: from.BaseFiles, LeftOut: from.LeftOut, PolicyDigest: from.PolicyDigest, PolicyFile: from.PolicyFile, Policy: from.Policy, Decision: from.Policy.Command(c.Argv)}
+		BaseDigest: from.BaseDigest, BaseFiles: from.BaseFiles, LeftOut: from.LeftOut, NotTaken: from.NotTaken, PolicyDigest: from.PolicyDigest, PolicyFile: from.PolicyFile, Policy: from.Policy, Decision: from.Policy.Command(c.Argv)}
 	start := &from
 	if l.Profile == risk.Seed {
 		start = nil // the seed's repairs begin blind, from the bare base

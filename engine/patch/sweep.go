@@ -11,11 +11,12 @@ import (
 )
 
 // Sweep clears up behind a process that was killed: workspaces are removed, and
-// runs that still say running are told to have been cut off. The coming run of an
+// runs and proofs that still say that they go on are told to have been cut off. The coming run of an
 // unfinished loop is left to the loop. It is for the owner of the store, before
 // anything is started.
 func (b *Bench) Sweep(ctx context.Context) error {
 	var cut []run.Run
+	var unproven []string
 	err := b.o.Store.View(func(tx *store.Tx) error {
 		loops, err := tx.PatchLoops()
 		if err != nil {
@@ -32,6 +33,9 @@ func (b *Bench) Sweep(ctx context.Context) error {
 			if r.Status == run.Running && !next[r.ID] {
 				cut = append(cut, r)
 			}
+			if r.Proving {
+				unproven = append(unproven, r.ID)
+			}
 		}
 		return err
 	})
@@ -42,6 +46,11 @@ func (b *Bench) Sweep(ctx context.Context) error {
 		r.Status, r.Error, r.Ended = run.Error, "the process that ran it ended before it did", b.now()
 		if err := b.put(ctx, r, event.Event{Type: event.PatchDriven, Data: map[string]any{"status": string(r.Status), "files": 0, "outcome": "none", "exit": "cut off"}}); err != nil {
 			return err
+		}
+	}
+	for _, id := range unproven {
+		if err := b.proofCut(ctx, id); err != nil {
+			return fmt.Errorf("clear up patch runs: %w", err)
 		}
 	}
 	for _, kind := range []string{"work", "proof"} {

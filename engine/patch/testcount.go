@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"vise/engine/patch/risk"
 	"vise/engine/patch/run"
@@ -19,7 +18,8 @@ import (
 // summary collects the lines of a test runner's output that count tests: the
 // output itself is kept only at its head and tail.
 type summary struct {
-	line, kept []byte
+	line, end, kept []byte // end is that of a line that is longer than is kept of it
+	full            bool   // not all could be kept
 }
 
 // Bounds of a summary, in bytes: of one line, and of all lines that are kept.
@@ -28,37 +28,55 @@ const (
 	maxSummary     = 4 << 20
 )
 
-var countingLine = regexp.MustCompile(`^(?:=== RUN |\s*--- (?:PASS|FAIL): |test result: |Ran \d+ tests? in |(?:OK|FAILED)(?: \(|\s*$)|(?:#|ℹ) (?:pass|fail) \d|\s*\d+ (?:passing|failing)\b)`)
+// countingLine are lines that count tests, and lines that show the end of one.
+var countingLine = regexp.MustCompile(`^(?:=== RUN |\s*--- (?:PASS|FAIL): |test result: |running \d+ tests?\b|test .* \.\.\. |Ran \d+ tests? in |(?:OK|FAILED)(?: \(|\s*$)|(?:#|ℹ) (?:pass|fail) \d|\s*\d+ (?:passing|failing)\b|` +
+	`\s*(?:not )?ok \d|\s*[✔✓√✖×] |(?:\S+ )?[.FEsxXu]+(?:\s+\[[ \d%]+\])?\s*$|=*\s*\d+ (?:failed|passed|errors?|skipped)\b.* in |test\w* \(.*\) \.\.\. )|\bok\s*$|\bPASSED\b`)
 
 func (s *summary) add(text []byte) {
 	for part := range bytes.Lines(text) {
-		s.line = append(s.line, part[:min(len(part), maxSummaryLine-min(maxSummaryLine, len(s.line)))]...)
+		room := min(len(part), maxSummaryLine-len(s.line))
+		s.line = append(s.line, part[:room]...)
+		if s.end = append(s.end, part[room:]...); len(s.end) > 64 {
+			s.end = append(s.end[:0], s.end[len(s.end)-64:]...)
+		}
 		if part[len(part)-1] != '\n' {
 			return
 		}
-		runLine := bytes.HasPrefix(s.line, []byte("=== RUN ")) && len(s.kept) > 0 // one of them tells enough
-		if !runLine && countingLine.Match(s.line) && len(s.kept)+len(s.line) < maxSummary {
-			s.kept = append(append(s.kept, bytes.TrimRight(s.line, "\r\n")...), '\n')
+		line := append(s.line, s.end...)
+		runLine := bytes.HasPrefix(line, []byte("=== RUN ")) && len(s.kept) > 0 // one of them tells enough
+		if !runLine && countingLine.Match(line) {
+			if len(s.kept)+len(line) < maxSummary {
+				s.kept = append(append(s.kept, bytes.TrimRight(line, "\r\n")...), '\n')
+			} else {
+				s.full = true
+			}
 		}
-		s.line = s.line[:0]
+		s.line, s.end = s.line[:0], s.end[:0]
 	}
 }
 
-// verbose makes go test name the tests that pass: without it nothing tells how
-// many ran.
-func verbose(tests [][]string) [][]string {
-	out := slices.Clone(tests)
-	for i, argv := range out {
-		if len(argv) < 2 || filepath.Base(argv[0]) != "go" || argv[1] != "test" {
-			continue
+// count reads how many tests a test command ran, and whether that can be believed.
+func count(f *run.Phase, argv []string, marks *goMarks, lines summary) {
+	if marks != nil {
+		if marks.runs == 0 && !f.Passed {
+			return // it does not build, say
 		}
-		if !slices.ContainsFunc(argv, func(a string) bool {
-			return a == "-v" || a == "--v" || a == "-json" || a == "--json" || len(a) > 2 && a[:3] == "-v="
-		}) {
-			out[i] = slices.Insert(slices.Clone(argv), 2, "-v")
+		passed, total := marks.passed, marks.passed+marks.failed
+		f.TestsPassed, f.TestsTotal = &passed, &total
+		if lost := marks.runs - total - marks.skipped; f.Passed && lost > 0 {
+			f.TestsDoubt = fmt.Sprintf("%d of its tests began and did not end", lost)
 		}
+		return
 	}
-	return out
+	text := f.Output
+	report := ReadTests(text)
+	if whole := ReadTests(string(lines.kept)); f.OutputBytes > maxPhase && whole.Total != nil {
+		report, text = whole, string(lines.kept) // what is kept lacks its middle
+	}
+	f.TestsPassed, f.TestsTotal = report.Passed, report.Total
+	if report.Passed != nil && f.Passed && !lines.full {
+		f.TestsDoubt = doubt(argv, text, *report.Passed)
+	}
 }
 
 // ran adds up the tests that ran in the test phases; nil when no runner said.
@@ -75,38 +93,62 @@ func ran(phases []run.Phase) *int {
 	return sum
 }
 
-// baseTests counts the tests that run on the bare base, whether they pass or not.
-// An earlier proof of the same base by the same plan is believed. nil when no
-// runner says.
-func (b *Bench) baseTests(ctx context.Context, r run.Run, base *tree.Tree, pl run.Plan, digest string, limit time.Duration) (*int, error) {
-	var known *int
-	err := b.o.Store.View(func(tx *store.Tx) error {
+// baseTests counts the tests that run on the bare base, whether they pass or not, and
+// returns why that count cannot be trusted, if it cannot. An earlier proof of the same
+// base by the same plan is believed. nil when no runner says.
+func (b *Bench) baseTests(ctx context.Context, r run.Run, base *tree.Tree, pl run.Plan, digest string, how proving) (known *int, doubt string, err error) {
+	err = b.o.Store.View(func(tx *store.Tx) error {
 		all, err := tx.PatchRuns(store.Window{})
 		for _, o := range all {
 			if o.BaseDigest == r.BaseDigest && o.Proof != nil && o.Proof.PlanDigest == digest && o.Proof.BaseTests != nil {
-				known = o.Proof.BaseTests
+				known, doubt = o.Proof.BaseTests, o.Proof.BaseDoubt
 			}
 		}
 		return err
 	})
 	if err != nil || known != nil {
-		return known, err
+		return known, doubt, err
 	}
-	phases, err := b.onBase(ctx, r, base, pl, limit)
+	phases, err := b.onBase(ctx, r, base, pl, how)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return ran(phases), nil
+	return ran(phases), doubtOf(phases), nil
 }
 
-// fewer replaces the cause that a proof gives: fewer tests ran than on the base, or
-// none, or nobody can tell. A run that does not say how many ran, where the base's
+// doubtOf is the first doubt about a count.
+func doubtOf(phases []run.Phase) string {
+	for _, f := range phases {
+		if f.TestsDoubt != "" {
+			return f.TestsDoubt
+		}
+	}
+	return ""
+}
+
+// flakyCause is the cause of a test that failed, and then passed.
+func flakyCause(what string) risk.Cause { return risk.Cause{Code: "flaky", Detail: what} }
+
+// doubted replaces the causes that a proof gives: the patch changes what its tests are;
+// fewer tests ran than on the base, or none, or nobody can tell; their count cannot
+// be trusted; one failed at first. A run that does not say how many ran, where the base's
 // did, counts as fewer. Commands that a person named in the policy may prove
 // whatever they do, unless they are runners that always say how many ran.
-func fewer(causes []risk.Cause, p run.Proof) []risk.Cause {
-	causes = slices.DeleteFunc(slices.Clone(causes), func(c risk.Cause) bool { return c.Code == "fewer_tests" || c.Code == "no_tests" })
+func doubted(causes []risk.Cause, p run.Proof) []risk.Cause {
+	causes = slices.DeleteFunc(slices.Clone(causes), func(c risk.Cause) bool {
+		return slices.Contains([]string{"fewer_tests", "no_tests", "count_doubted", "plan_changed", "flaky"}, c.Code)
+	})
+	for _, path := range p.PlanKept {
+		causes = append(causes, risk.Cause{Code: "plan_changed", Path: path})
+	}
 	if !p.Passes() {
 		return causes
+	}
+	if p.Flaky != "" {
+		causes = append(causes, flakyCause(p.Flaky))
+	}
+	if d := doubtOf(p.Phases); d != "" && p.BaseDoubt == "" {
+		causes = append(causes, risk.Cause{Code: "count_doubted", Detail: d})
 	}
 	n := ran(p.Phases)
 	now := 0
@@ -132,9 +174,7 @@ func tells(argv []string) bool {
 	program := filepath.Base(argv[0])
 	switch {
 	case program == "go":
-		return len(argv) > 1 && argv[1] == "test" && !slices.ContainsFunc(argv, func(a string) bool {
-			return strings.HasPrefix(strings.TrimLeft(a, "-"), "json")
-		})
+		return goTest(argv) && !tellsEvents(argv)
 	case program == "cargo":
 		return len(argv) > 1 && argv[1] == "test"
 	case strings.HasPrefix(program, "python"):

@@ -30,6 +30,7 @@ func TestFewerTestsThanOnTheBaseNeedAPerson(t *testing.T) {
 		"go, TestMain leaves":                    {golang, `printf 'package x\n\nimport (\n"os"\n"testing"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n' > main_test.go`, true},
 		"go, mended":                             {golang, `printf 'package x\n\nfunc Round() int { return 2 }\n' > round.go`, false},
 		"python, the source prints a count":      {python, `printf 'import os\nprint("Ran 1 test in 0.001s", flush=True)\nos._exit(0)\n' > src/calc.py`, true},
+		"go, init prints results and leaves":     {golang, `printf 'package x\n\nimport ("fmt"; "os")\n\nfunc init() { fmt.Print("=== RUN   TestRound\\n--- PASS: TestRound (0.00s)\\nPASS\\n"); os.Exit(0) }\n' > x.go`, true},
 		"python, the source skips":               {python, `printf 'import unittest\ndef add(a, b): raise unittest.SkipTest("later")\n' > src/calc.py`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestFewerTestsThanOnTheBaseNeedAPerson(t *testing.T) {
 			if (r.Route.Kind == risk.Human) != c.human {
 				t.Fatalf("it goes to %+v", r.Route)
 			}
-			if c.human && (len(r.Causes) != 1 || !strings.Contains(r.Causes[0].Says(), "fewer tests ran: 0 of 1")) {
+			if c.human && !strings.Contains(r.Causes[len(r.Causes)-1].Says(), "fewer tests ran: 0 of 1") {
 				t.Errorf("causes %+v", r.Causes)
 			}
 		})
@@ -84,7 +85,7 @@ func TestNoTestNeedsAPerson(t *testing.T) {
 			if err != nil || r.Proof.Verdict != run.Proven {
 				t.Fatalf("%v, proof %+v", err, r.Proof)
 			}
-			if c.says == "" && r.Route.Kind != risk.Auto || c.says != "" && (r.Route.Kind != risk.Human || len(r.Causes) != 1 || !strings.Contains(r.Causes[0].Says(), c.says)) {
+			if c.says == "" && r.Route.Kind != risk.Auto || c.says != "" && (r.Route.Kind != risk.Human || !strings.Contains(r.Causes[len(r.Causes)-1].Says(), c.says)) {
 				t.Errorf("it goes to %+v", r.Route)
 			}
 		})
@@ -112,5 +113,31 @@ func TestCountsOfRunners(t *testing.T) {
 		if r.Passed == nil || r.Total == nil || [2]int{*r.Passed, *r.Total} != want {
 			t.Errorf("%q: %v of %v, want %v", output, r.Passed, r.Total, want)
 		}
+	}
+}
+
+// A count that the tested code printed itself is found out where it does not fit what the
+// runner shows: a person looks.
+func TestForgedCountsNeedAPerson(t *testing.T) {
+	policy := "version = 2\n[filesystem]\nallow_write = [\"**\"]\n[process]\ndefault = \"allow\"\n"
+	files := map[string]string{"vise-policy.toml": policy, "src/calc.py": "def add(a, b): return a - b\n", "src/__init__.py": "", "tests/__init__.py": "",
+		"tests/test_calc.py": "import unittest\nfrom src import calc\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        print('adding')\n        self.assertEqual(calc.add(1, 2), 3)\n" +
+			"    def test_zero(self):\n        \"\"\"Nothing to add.\"\"\"\n        import sys; print('to standard error', file=sys.stderr)\n        self.assertEqual(calc.add(0, 0), 0)\n"}
+	for name, c := range map[string]struct{ source, says string }{
+		"a summary, and out":            {`import os\nprint("Ran 2 tests in 0.001s\\n\\nOK", flush=True)\nos._exit(0)\n`, "counts 2 passed tests, and the end of 0 is shown"},
+		"a summary beside the runner's": {`def add(a, b):\n    print("Ran 1 test in 0.001s\\n\\nOK", flush=True)\n    return a + b\n`, "unittest prints one summary, and there are 3"},
+		"mended":                        {`def add(a, b): return a + b\n`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t, files, nil)
+			r, err := d.bench.Prove(t.Context(), d.start([]string{"sh", "-c", "printf '" + c.source + "' > src/calc.py"}).ID)
+			if err != nil || r.Proof.Verdict != run.Proven || r.Proof.BaseDoubt != "" {
+				t.Fatalf("%v, proof %+v", err, r.Proof)
+			}
+			if c.says == "" && r.Route.Kind != risk.Auto || c.says != "" && (r.Route.Kind != risk.Human || !strings.Contains(r.Causes[len(r.Causes)-1].Says(), c.says)) {
+				t.Errorf("it goes to %+v", r.Route)
+			}
+		})
 	}
 }

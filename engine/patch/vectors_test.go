@@ -354,7 +354,7 @@ func (s *stage) Prove(_ context.Context, l *run.Loop) (run.Proof, error) {
 	r := s.runs[i]
 	p := run.Proof{Verdict: run.NotProven, Reasons: []string{}}
 	add := func(code string) { p.Reasons = append(p.Reasons, code) }
-	pl := plan(s.policy, s.bases[i], *r.Patch)
+	pl := plan(s.policy, s.bases[i], *r.Patch, risk.Seed)
 	if !pl.Trusted {
 		add("plan_untrusted")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,7 +60,8 @@ func Run(ctx context.Context, spec Spec, b Bounds, live func([]byte)) (Ran, erro
 	if spec.Stdin == nil {
 		spec.Stdin = strings.NewReader("")
 	}
-	out := &endsKept{half: max(b.Output/2, 1), live: live}
+	out := NewEnds(b.Output)
+	out.live = live
 	spec.Stdout, spec.Stderr, spec.merged = out, nil, true
 	begun := time.Now()
 	p, err := Start(ctx, spec)
@@ -82,12 +84,15 @@ func Run(ctx context.Context, spec Spec, b Bounds, live func([]byte)) (Ran, erro
 	if err == nil && ctx.Err() != nil && !r.Exit.OK() {
 		err = fmt.Errorf("run %s: %w", p.spec.Name, context.Cause(ctx)) // it was we who ended it
 	}
-	r.Elapsed, r.Output = time.Since(begun), out.output()
+	r.Elapsed, r.Output = time.Since(begun), out.Output()
 	return r, err
 }
 
-// endsKept keeps the first and the last bytes of a stream.
-type endsKept struct {
+// NewEnds keeps n bytes of a stream: half of them of its beginning, half of its end.
+func NewEnds(n int) *Ends { return &Ends{half: max(n/2, 1)} }
+
+// Ends keeps the first and the last bytes of a stream. It is safe for concurrent use.
+type Ends struct {
 	half int
 	live func([]byte)
 
@@ -99,7 +104,7 @@ type endsKept struct {
 }
 
 // Write never fails.
-func (e *endsKept) Write(b []byte) (int, error) {
+func (e *Ends) Write(b []byte) (int, error) {
 	e.mu.Lock()
 	rest := b
 	e.total += int64(len(b))
@@ -123,9 +128,10 @@ func (e *endsKept) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (e *endsKept) output() Output {
+// Output is what is kept until now.
+func (e *Ends) Output() Output {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	tail := append(append([]byte{}, e.ring[e.at:]...), e.ring[:e.at]...)
-	return Output{Head: e.head, Tail: tail, Left: e.total - int64(len(e.head)+len(tail))}
+	return Output{Head: slices.Clone(e.head), Tail: tail, Left: e.total - int64(len(e.head)+len(tail))}
 }

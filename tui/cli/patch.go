@@ -125,6 +125,11 @@ func (a *app) readBench(ctx context.Context, fn func(*patch.Bench, *store.Store)
 	if err != nil {
 		return err
 	}
+	if st.Owner() { // nobody is at work: what still says so was killed
+		a.tellRecovery(st)
+		a.reap(ctx, st)
+		a.sweepPatches(ctx, b)
+	}
 	return fn(b, st)
 }
 
@@ -174,9 +179,6 @@ func (a *app) patched(h *harness, r run.Run, unproven bool) error {
 	case unproven && len(r.Causes) == 0 && r.Status == run.Passed:
 		return a.out.err
 	case r.Route != nil && r.Route.Kind == risk.Auto:
-		if r.Proof.Class == risk.Flaky {
-			a.note("vise: patch run %s: %s", r.ID, asked(r))
-		}
 		return a.out.err
 	case r.Route == nil || r.Route.Kind == risk.Human:
 		return &exitErr{exitHuman, fmt.Errorf("patch run %s: a person must look: %s", r.ID, asked(r))}
@@ -253,6 +255,10 @@ func files(r run.Run) int {
 
 func verdictOf(r run.Run) string {
 	switch {
+	case r.Proving:
+		return "…"
+	case r.Proof == nil && r.ProofCut:
+		return "cut off"
 	case r.Proof == nil:
 		return "–"
 	case r.Proof.Class != "":
@@ -265,6 +271,14 @@ func nextOf(r run.Run) string {
 	switch {
 	case r.Applied != nil && !r.Applied.At.IsZero() && r.Applied.Undone.IsZero():
 		return "applied"
+	case r.Proving:
+		return "is proven now"
+	case r.ProofCut:
+		return "vise patch prove"
+	case r.Route == nil && r.Status == run.Error:
+		return "run it again"
+	case r.Route == nil && r.Status != run.Running && r.Status != run.Cancelled:
+		return "vise patch prove"
 	case r.Route == nil:
 		return "–"
 	}

@@ -64,6 +64,9 @@ func (a *app) printRun(r run.Run) error {
 		}
 		a.out.printf("left out   %s%s: ignored, and in no workspace", show(strings.Join(r.LeftOut[:min(n, 5)], ", "), 300), more)
 	}
+	if n := len(r.NotTaken); n > 0 {
+		a.out.printf("not taken  %s", show(r.NotTakenWords(3), 300))
+	}
 	if r.Patch != nil {
 		a.out.printf("patch      %s, blast radius %d (%s), later %s", counted(float64(len(r.Patch.Entries)), "file"), r.Blast.Score, r.Blast.Level, r.Future.Level)
 		var rows [][]string
@@ -87,6 +90,14 @@ func (a *app) printRun(r run.Run) error {
 			a.out.printf("           %s ignored by the base's own rules: no part of the patch", counted(float64(r.Ignored), "new file"))
 		}
 	}
+	switch {
+	case r.Proving:
+		a.out.printf("proof      goes on")
+	case r.ProofCut:
+		a.out.printf("proof      was cut off before its end; vise patch prove %s makes it", r.ID)
+	case r.Proof == nil && r.Status == run.Passed:
+		a.out.printf("proof      none yet; vise patch prove %s makes it", r.ID)
+	}
 	if p := r.Proof; p != nil {
 		a.out.printf("proof      %s in %s, plan from %s, %s", verdictOf(r), p.Ended.Sub(p.Started).Round(time.Millisecond), orNone(p.PlanSource), show(p.Sandbox, 200))
 		for _, f := range p.Phases {
@@ -107,9 +118,11 @@ func (a *app) printRun(r run.Run) error {
 			a.out.printf("  failing  %s", show(name, 200))
 		}
 		if n := len(p.Phases); n > 0 && !p.Phases[n-1].Passed {
-			for _, line := range lastLines(p.Phases[n-1].Output, 12) {
-				a.out.printf("  │ %s", strings.ReplaceAll(block(line), "\n", " "))
-			}
+			a.printTail("  │ ", p.Phases[n-1])
+		}
+		if f := p.FirstFailure; f != nil {
+			a.out.printf("at first   %s failed, and was proven once more: %s", f.Phase, show(strings.Join(f.Command, " "), 80))
+			a.printTail("  at first │ ", *f)
 		}
 	}
 	if r.Route != nil {
@@ -119,6 +132,13 @@ func (a *app) printRun(r run.Run) error {
 		a.out.printf("  look     %s", show(c.Says(), 300))
 	}
 	return a.out.err
+}
+
+// printTail prints the end of what a phase wrote.
+func (a *app) printTail(before string, f run.Phase) {
+	for _, line := range lastLines(f.Output, 12) {
+		a.out.printf("%s%s", before, strings.ReplaceAll(block(line), "\n", " "))
+	}
 }
 
 func lastLines(s string, n int) []string {

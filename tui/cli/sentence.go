@@ -245,6 +245,9 @@ func patchSentence(e event.Event, words, text func(string) string) string {
 		if d["class"] != nil {
 			s += " (" + words("class") + ")"
 		}
+		if d["again"] == true {
+			s += ", proven once more"
+		}
 		return fmt.Sprintf("%s · %s in %s ms · plan %s", s, counted(d["phases"], "phase"), text("ms"), words("plan"))
 	case event.PatchRouted:
 		return fmt.Sprintf("%s · %s", words("kind"), words("code"))

@@ -52,6 +52,9 @@ func Boundary(e Evidence) []Cause {
 		if why := TestLoss(t); why != "" {
 			causes = append(causes, Cause{Code: "tests_weakened", Path: t.Path, Detail: why})
 		}
+		if why := Reaches(t); why != "" {
+			causes = append(causes, Cause{Code: "runner_reached", Path: t.Path, Detail: why})
+		}
 	}
 	if l := strings.ToLower(e.Future.Level); l != "" && l != "low" && l != "moderate" {
 		causes = append(causes, Cause{Code: "future_blast", Level: strings.ToUpper(l)})
@@ -76,12 +79,18 @@ func (c Cause) Says() string {
 		return c.Path + " is a high-risk path"
 	case "protected_path":
 		return fmt.Sprintf("%s is protected (%s)", c.Path, strings.ReplaceAll(string(c.Kind), "_", " "))
-	case "tests_weakened":
+	case "tests_weakened", "runner_reached":
 		return fmt.Sprintf("%s: %s", c.Path, c.Detail)
 	case "fewer_tests":
 		return "fewer tests ran: " + c.Detail + " of the base's"
 	case "no_tests":
 		return c.Detail
+	case "count_doubted":
+		return "the count of tests cannot be trusted: " + c.Detail
+	case "plan_changed":
+		return c.Path + " says what the tests are, and the patch changes that: the base's were run, not the patch's"
+	case "flaky":
+		return "it failed at first and passed when it was proven once more: a test is flaky, or the patch made it so (" + c.Detail + ")"
 	case "future_blast":
 		return fmt.Sprintf("what the change can trigger later is rated %s", strings.ToLower(c.Level))
 	case "limit":

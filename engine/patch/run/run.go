@@ -3,7 +3,10 @@
 package run
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"vise/engine/link"
@@ -59,12 +62,15 @@ type Run struct {
 	BaseFiles  int    `json:"base_files"`
 	// LeftOut are paths of the project that no workspace has, since git ignores them
 	// or tools make them: folders end with a slash; at most 50.
-	LeftOut      []string        `json:"left_out,omitempty"`
-	PolicyDigest string          `json:"policy_digest"`
-	PolicyFile   string          `json:"policy_file,omitempty"` // "" = the built-in policy
-	Policy       policy.Policy   `json:"policy"`
-	Decision     policy.Decision `json:"command_decision"`
-	Outcome      policy.Action   `json:"outcome,omitempty"` // strictest decision about command, paths and limits
+	LeftOut []string `json:"left_out,omitempty"`
+	// NotTaken are entries of the project that no workspace can have, with the reason:
+	// devices, sockets, links that lead out of it, names that are not UTF-8; at most 50.
+	NotTaken     map[string]string `json:"not_taken,omitempty"`
+	PolicyDigest string            `json:"policy_digest"`
+	PolicyFile   string            `json:"policy_file,omitempty"` // "" = the built-in policy
+	Policy       policy.Policy     `json:"policy"`
+	Decision     policy.Decision   `json:"command_decision"`
+	Outcome      policy.Action     `json:"outcome,omitempty"` // strictest decision about command, paths and limits
 	// Patch is against BaseDigest: the whole change, repairs included.
 	Patch         *Manifest         `json:"patch,omitempty"`
 	ContentDigest string            `json:"content_digest,omitempty"`
@@ -75,8 +81,29 @@ type Run struct {
 	Future        risk.Future       `json:"future_blast_radius"`
 	Causes        []risk.Cause      `json:"causes,omitempty"` // why a person must look
 	Proof         *Proof            `json:"proof,omitempty"`
-	Route         *risk.Routed      `json:"route,omitempty"`
-	Applied       *Applied          `json:"applied,omitempty"`
+	// Proving tells that it is being proven, ProofCut that its latest proof was not made
+	// to its end: it was interrupted, or its process was killed.
+	Proving  bool         `json:"proving,omitempty"`
+	ProofCut bool         `json:"proof_cut_off,omitempty"`
+	Route    *risk.Routed `json:"route,omitempty"`
+	Applied  *Applied     `json:"applied,omitempty"`
+}
+
+// NotTakenWords names the first n of the entries that no workspace has, with the
+// reasons; "" for none.
+func (r Run) NotTakenWords(n int) string {
+	var out []string
+	for _, p := range slices.Sorted(maps.Keys(r.NotTaken)) {
+		if len(out) == n {
+			out = append(out, fmt.Sprintf("and %d more", len(r.NotTaken)-n))
+			break
+		}
+		out = append(out, p+": "+r.NotTaken[p])
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return strings.Join(out, "; ") + "; in no workspace"
 }
 
 // Applied tells that the patch was written to the project.
@@ -107,13 +134,22 @@ type Proof struct {
 	PlanSource  string `json:"plan_source"`
 	PlanDigest  string `json:"plan_digest"`
 	PlanTrusted bool   `json:"plan_trusted"`
-	Sandbox     string `json:"sandbox"`
+	// PlanKept are paths of the patch that say what the commands do, and for which the
+	// base's were taken: of package.json its scripts, others as a whole.
+	PlanKept []string `json:"plan_kept,omitempty"`
+	Sandbox  string   `json:"sandbox"`
 	// Repeated tells that a failure was proven once more before anybody was asked.
-	Repeated    bool     `json:"repeated,omitempty"`
-	FailedTests []string `json:"failed_tests,omitempty"`
+	Repeated bool `json:"repeated,omitempty"`
+	// FirstFailure is the phase that failed before it was proven once more, Flaky what
+	// failed there, in words, when it passed then.
+	FirstFailure *Phase   `json:"first_failure,omitempty"`
+	Flaky        string   `json:"flaky,omitempty"`
+	FailedTests  []string `json:"failed_tests,omitempty"`
 	// BaseTests are the tests that ran on the bare base, passing or not; nil when
 	// no runner says, or when the patch was not proven.
-	BaseTests   *int      `json:"base_tests,omitempty"`
+	BaseTests *int `json:"base_tests,omitempty"`
+	// BaseDoubt is TestsDoubt of the bare base: what its runner always prints is no sign.
+	BaseDoubt   string    `json:"base_doubt,omitempty"`
 	PatchDigest string    `json:"patch_digest"`
 	Started     time.Time `json:"started"`
 	Ended       time.Time `json:"ended"`
@@ -148,7 +184,9 @@ type Phase struct {
 	OutputSHA256 string `json:"output_sha256,omitempty"` // of everything
 	TestsPassed  *int   `json:"tests_passed"`
 	TestsTotal   *int   `json:"tests_total"`
-	Detail       string `json:"detail,omitempty"` // why it failed, when the code does not say
+	// TestsDoubt is why the count cannot be trusted, in words; "" for no reason known.
+	TestsDoubt string `json:"tests_doubt,omitempty"`
+	Detail     string `json:"detail,omitempty"` // why it failed, when the code does not say
 }
 
 // Link is the address of the run (package link).

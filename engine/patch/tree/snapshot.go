@@ -36,6 +36,7 @@ func Take(ctx context.Context, root, dir string, exclude []string) (*Tree, error
 		return nil, fmt.Errorf("snapshot %s: %w", root, err)
 	}
 	if known, err := Open(dir, t.Digest); err == nil {
+		known.Skipped = t.Skipped // they are no part of the digest
 		return known, nil
 	}
 	home := filepath.Join(dir, t.Digest)
