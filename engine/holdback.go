@@ -107,8 +107,8 @@ func (h *Harness) Hidden(_ context.Context, s trace.Session) ([]string, error) {
 // observeHoldback takes a live session that ended by itself into the holdbacks of the
 // rules, and retires one that did harm.
 func (h *Harness) observeHoldback(tx *store.Tx, s trace.Session) error {
-	if s.Origin != trace.Live {
-		return nil
+	if s.Origin != trace.Live || s.ReplayOf == "" {
+		return nil // what a person's own agent may see was never drawn (vise serve)
 	}
 	list, err := h.holdbacks(tx)
 	if err != nil || len(list) == 0 {

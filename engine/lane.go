@@ -145,6 +145,12 @@ func (h *Harness) forget(session string) {
 	}
 }
 
+// Await waits until the session's stored turns are scored and repairs nothing. It returns
+// false when the context, or settle.barrier_timeout, ended first.
+func (h *Harness) Await(ctx context.Context, session string) (bool, error) {
+	return h.await(ctx, session)
+}
+
 // await waits until the session's stored turns are scored. It returns false
 // when the context or the barrier ended first.
 func (h *Harness) await(ctx context.Context, session string) (bool, error) {

@@ -22,6 +22,9 @@ type Host interface {
 	BeginSession(ctx context.Context, s trace.Session, e event.Event) error
 	// EndTurn hands over one finished turn and returns at once; evaluation goes on behind it.
 	EndTurn(ctx context.Context, t trace.Turn) error
+	// Await waits for the evaluation of the session's turns alone; false when it is not done
+	// within settle.barrier_timeout, or when the context ended.
+	Await(ctx context.Context, sessionID string) (bool, error)
 	// Settle waits for the evaluation of the session's turns and for one bounded repair.
 	Settle(ctx context.Context, sessionID string) (episode.Settlement, error)
 	// EndSession stores the final head together with its event.

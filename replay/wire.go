@@ -78,13 +78,17 @@ func (w *wire) exchange(e cassette.Exchange) {
 	}
 }
 
-// env is what makes a client library of the agent come to us. The names are those
-// of the official libraries, the second is the older spelling.
 func (w *wire) env() map[string]string {
 	if w == nil {
 		return nil
 	}
-	return map[string]string{"OPENAI_BASE_URL": w.models.Proxy.URL(), "OPENAI_API_BASE": w.models.Proxy.URL(), "OPENAI_API_KEY": w.token}
+	return w.models.env(w.token)
+}
+
+// env is what makes a client library of the agent come to us. The names are those
+// of the official libraries, the second is the older spelling.
+func (m *Models) env(token string) map[string]string {
+	return map[string]string{"OPENAI_BASE_URL": m.Proxy.URL(), "OPENAI_API_BASE": m.Proxy.URL(), "OPENAI_API_KEY": token}
 }
 
 // service is the proxy's address, for a sandbox.

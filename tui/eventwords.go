@@ -110,6 +110,9 @@ func eventWords(ctx *Context, e event.Event) string {
 	}
 	switch e.Type {
 	case event.AgentStarted:
+		if d["replay_of"] == nil {
+			return about(place, d.text("agent"), "started by hand")
+		}
 		return about(place, d.text("agent"), "replays "+ctx.Called(d.text("replay_of")), count2(d.int("turns"), "turn"), d.text("sandbox"))
 	case event.AgentExited:
 		stray := ""

@@ -12,6 +12,7 @@ import (
 
 // answer is what an exchange's answer says, of either API.
 type answer struct {
+	id         string // of a response, by which a later request may name it
 	model      string
 	text       string
 	reasoning  string
@@ -54,6 +55,7 @@ func isResponses(path string) bool { return strings.HasSuffix(path, "/responses"
 
 // response is the object of the Responses API, as far as it tells what was said.
 type response struct {
+	ID     string `json:"id"`
 	Model  string `json:"model"`
 	Status string `json:"status"`
 	Output []item `json:"output"`
@@ -117,7 +119,7 @@ func readResponses(media string, body []byte) answer {
 	if json.Unmarshal(whole, &r) != nil {
 		return answer{err: "the answer is no response object"}
 	}
-	a := answer{model: r.Model, finish: r.Status}
+	a := answer{id: r.ID, model: r.Model, finish: r.Status}
 	for _, it := range r.Output {
 		switch it.Type {
 		case "message":

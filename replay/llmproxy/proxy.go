@@ -54,6 +54,10 @@ type Run struct {
 	Matcher cassette.Matcher
 	// OnExchange is called once per request, when its answer has ended, one at a time.
 	OnExchange func(cassette.Exchange)
+	// OnQuestion, if set, is told of each question before it goes out and returns who is
+	// told of its end: once, of the exchange, or, with none, why it was not sent. OnExchange
+	// hears then of other requests alone.
+	OnQuestion func(Question) (ended func(*cassette.Exchange, error))
 	// OnRefused is called when a request is not sent on: the budget is spent, there is
 	// no key, the provider cannot be reached.
 	OnRefused func(error)
@@ -118,6 +122,10 @@ func (s *Server) Grant(r Run) (token string, err error) {
 	g := &granted{run: r}
 	exchange := func(ctx context.Context, e cassette.Exchange) {
 		settle(ctx, e)
+		if ended, ok := ctx.Value(asked{}).(func(*cassette.Exchange, error)); ok {
+			ended(&e, nil)
+			return
+		}
 		g.one.Lock()
 		defer g.one.Unlock()
 		if r.OnExchange != nil {
@@ -147,7 +155,7 @@ func (s *Server) Grant(r Run) (token string, err error) {
 			// As it was written too: a model's name may hold an escaped slash.
 			p.Out.URL.Path = strings.TrimRight(to.Path, "/") + strings.TrimPrefix(p.In.URL.Path, base)
 			p.Out.URL.RawPath = strings.TrimRight(to.EscapedPath(), "/") + strings.TrimPrefix(p.In.URL.EscapedPath(), base)
-			for _, h := range []string{"Authorization", "X-Api-Key", "Api-Key", "Cookie", "Accept-Encoding", "Forwarded", "X-Forwarded-For"} {
+			for _, h := range []string{"Authorization", "X-Api-Key", "Api-Key", "Cookie", "Accept-Encoding", "Forwarded", "X-Forwarded-For", Header} {
 				p.Out.Header.Del(h)
 			}
 		},
@@ -232,6 +240,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusTooManyRequests, fmt.Sprintf("more than %d requests at once", maxRequests))
 	default:
 		defer g.end()
+		if g.run.OnQuestion != nil {
+			r = r.WithContext(context.WithValue(r.Context(), came{}, r.Header.Clone()))
+		}
 		g.proxy.ServeHTTP(w, r)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 
 	"vise/engine/model"
 	"vise/engine/model/cassette"
@@ -42,8 +43,14 @@ type reservation struct {
 	price *model.Price
 }
 
+// asked carries who is told of the end of a question, came the headers that an agent sent.
+type (
+	asked struct{}
+	came  struct{}
+)
+
 // RoundTrip implements http.RoundTripper. model.ErrBudget says that nothing was sent.
-func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *spending) RoundTrip(req *http.Request) (resp *http.Response, err error) {
 	if s.run.Upstream.Key != nil {
 		key, err := s.run.Upstream.Key()
 		if err != nil {
@@ -61,6 +68,20 @@ func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("read the agent's request: %w", err)
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
+	if s.run.OnQuestion != nil {
+		header, _ := req.Context().Value(came{}).(http.Header)
+		if q, ok := ReadQuestion(header, req.URL.Path, body); ok {
+			tell := s.run.OnQuestion(q)
+			var one sync.Once
+			ended := func(e *cassette.Exchange, err error) { one.Do(func() { tell(e, err) }) }
+			defer func() {
+				if err != nil {
+					ended(nil, err)
+				}
+			}()
+			req = req.WithContext(context.WithValue(req.Context(), asked{}, ended))
+		}
+	}
 	var limits struct {
 		Model     string `json:"model"`
 		Max       int64  `json:"max_tokens"`
@@ -85,7 +106,7 @@ func (s *spending) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	resp, err := s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
+	resp, err = s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
 	if err != nil {
 		r.hold.Release(0) // of a request that never came to an exchange; of others it is settled
 	}

@@ -17,6 +17,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,6 +49,7 @@ type Receiver struct {
 
 // run is what one run has sent since it was last taken.
 type run struct {
+	told    func() // of every request that is kept; may be nil
 	mu      sync.Mutex
 	heard   bool // ever
 	binary  []byte
@@ -71,20 +73,29 @@ func Start(ctx context.Context, now func() time.Time) (*Receiver, error) {
 // Grant makes a token for a run.
 func (r *Receiver) Grant() string { return r.runs.Grant(&run{}, r.now(), time.Time{}) }
 
+// GrantTold is Grant for whoever does not know when a run has something to say: told is
+// called whenever something has come. It must not wait.
+func (r *Receiver) GrantTold(told func()) string {
+	return r.runs.Grant(&run{told: told}, r.now(), time.Time{})
+}
+
 // Revoke ends a token at once.
 func (r *Receiver) Revoke(token string) { r.runs.Revoke(token) }
 
 // Env is what makes the exporter of any OpenTelemetry SDK come to us: the names are
-// those of its specification. session goes into the resource, so that one agent's
-// traces can be told apart in any file that they end up in.
+// those of its specification. session, if there is one, goes into the resource, so that one
+// agent's traces can be told apart in any file that they end up in.
 func (r *Receiver) Env(token, session string) map[string]string {
-	return map[string]string{
+	env := map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": r.URL(""),
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
 		"OTEL_EXPORTER_OTLP_HEADERS":  "Authorization=" + url.PathEscape("Bearer "+token),
-		"OTEL_RESOURCE_ATTRIBUTES":    "vise.session=" + url.PathEscape(session),
 		"OTEL_BSP_SCHEDULE_DELAY":     "200", // milliseconds; the default of 5 s outlives a turn
 	}
+	if session != "" {
+		env["OTEL_RESOURCE_ATTRIBUTES"] = "vise.session=" + url.PathEscape(session)
+	}
+	return env
 }
 
 // Delay is how long after its last span an agent's exporter may still hold it back,
@@ -94,6 +105,29 @@ const Delay = 400 * time.Millisecond
 // Take returns the spans that a run has sent since the last call, masked, in the
 // order of their beginning; dropped counts requests that did not fit.
 func (r *Receiver) Take(ctx context.Context, token string, red *guard.Redactor) (spans []trace.Span, dropped int, err error) {
+	traces, dropped, err := r.TakeTraces(ctx, token, red)
+	for _, t := range traces {
+		spans = append(spans, t.Turn.Spans...)
+	}
+	return spans, dropped, err
+}
+
+// Trace is what has come of one trace.
+type Trace struct {
+	// Session is the conversation that the trace belongs to, as its spans tell; without
+	// an id where they tell none. It names the agent, its tools and the system prompt.
+	Session trace.Session
+	// ID is the trace's own id, in hex.
+	ID string
+	// Turn holds the spans, and what the user said as far as it has come. The parent of a
+	// span that is not among them is its attribute parent_elsewhere.
+	Turn trace.Turn
+	// Whole: the span under which all others hang has come; it ends last.
+	Whole bool
+}
+
+// TakeTraces is Take, by trace.
+func (r *Receiver) TakeTraces(ctx context.Context, token string, red *guard.Redactor) (traces []Trace, dropped int, err error) {
 	g, known := r.runs.Lookup(token, r.now())
 	if !known {
 		return nil, 0, nil
@@ -110,11 +144,11 @@ func (r *Receiver) Take(ctx context.Context, token string, red *guard.Redactor) 
 		var c collected
 		rec := recording.NewRecorder(ctx, "traces of the agent", otel.NameOTLP, recording.Options{Redactor: red}, &c)
 		if err := otel.ReadOTLP(bytes.NewReader(body), "traces of the agent", rec); err != nil {
-			return spans, dropped, err
+			return traces, dropped, err
 		}
-		spans = append(spans, c.spans...)
+		traces = append(traces, c.traces...)
 	}
-	return spans, dropped, nil
+	return traces, dropped, nil
 }
 
 // Heard reports whether a run has ever sent anything: only then is it worth to wait.
@@ -128,13 +162,34 @@ func (r *Receiver) Heard(token string) bool {
 	return g.heard
 }
 
-// collected is the sink that keeps spans alone.
-type collected struct{ spans []trace.Span }
+// collected is the sink that keeps traces.
+type collected struct {
+	traces []Trace
+	first  int // of the open session
+}
 
-func (c *collected) Begin(trace.Session) error { return nil }
-func (c *collected) End(trace.Session) error   { return nil }
+func (c *collected) Begin(trace.Session) error { c.first = len(c.traces); return nil }
+
 func (c *collected) Turn(t trace.Turn) error {
-	c.spans = append(c.spans, t.Spans...)
+	whole := slices.ContainsFunc(t.Spans, func(s trace.Span) bool { return s.Parent == "" && s.Attrs["parent_elsewhere"] == nil })
+	c.traces = append(c.traces, Trace{Turn: t, Whole: whole})
+	return nil
+}
+
+// End gives the traces of a session what is known of it by then. A session without an
+// id of its own is called by the id of its only trace.
+func (c *collected) End(s trace.Session) error {
+	ids, _ := s.Attrs["traces"].([]string)
+	for i := range c.traces[c.first:] {
+		t := &c.traces[c.first+i]
+		t.Session = s
+		if i < len(ids) {
+			t.ID = ids[i]
+		}
+		if s.ID == t.ID {
+			t.Session.ID = ""
+		}
+	}
 	return nil
 }
 
@@ -177,6 +232,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		return
 	}
 	g.add(body, isJSON)
+	if g.told != nil {
+		g.told()
+	}
 	w.Header().Set("Content-Type", media)
 	if isJSON {
 		_, _ = io.WriteString(w, "{}")

@@ -52,6 +52,9 @@ type Run struct {
 	Source rule.Source
 	// TTL is how long the token is good for; 0 = a day. A run revokes it earlier.
 	TTL time.Duration
+	// OnRead, if set, is told of every call that hands out the texts of rules. It is called
+	// from the request and must not wait.
+	OnRead func(ids []string)
 }
 
 // Grant is what a run gets: the token for its agent and the toolset behind it, whose
@@ -108,6 +111,9 @@ func (s *Server) Grant(r Run) Grant {
 	g := Grant{Toolset: tools.New(source, r.Tools)}
 	if s.opts.OnSurface != nil {
 		g.Toolset.OnSurface(func(ids []string) { s.opts.OnSurface(r, ids) })
+	}
+	if r.OnRead != nil {
+		g.Toolset.OnRead(r.OnRead)
 	}
 	if r.TTL <= 0 {
 		r.TTL = defaultTTL

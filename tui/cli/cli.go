@@ -130,7 +130,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.initCmd(), a.doctorCmd(), a.demoCmd(), a.importCmd(), a.sessionsCmd(), a.replayCmd(),
 		a.patchCmd(), a.repairCmd(), a.casesCmd(), a.noticesCmd(), a.episodesCmd(), a.rulesCmd(), a.validateCmd(), a.calibrateCmd(), a.noiseCmd(), a.regressCmd(), a.journalCmd(), a.attentionCmd(),
-		a.mcpCmd(), a.storeCmd(), a.keysCmd(), a.themesCmd(), a.openCmd(), a.logsCmd(), a.versionCmd(), a.sampleAgentCmd(),
+		a.mcpCmd(), a.serveCmd(), a.storeCmd(), a.keysCmd(), a.themesCmd(), a.openCmd(), a.logsCmd(), a.versionCmd(), a.sampleAgentCmd(),
 	)
 	argsAreUsage(root)
 	return root

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		// Stand-ins for what a project may be connected to.
 		"scripted-judge": scriptedJudge,
 		"pandaprobe":     fakePlatform,
+		"hand-agent":     handAgent,
 		"toy-model":      toyModel,
 		"toy-tools":      toyTools,
 	})

@@ -34,7 +34,7 @@ func (a *app) mcpCmd() *cobra.Command {
 				return err
 			}
 			defer s.Close()
-			set := tools.New(s, tools.Options{TrialMin: cfg.Validate.TrialMinSessions, Retrieval: cfg.Rules.Retrieval, TopK: cfg.Rules.ContextTopK})
+			set := tools.New(s, rulesView(cfg))
 			return ruleserver.ServeStdio(ctx, set, a.in, a.out.w)
 		},
 	}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"vise/engine"
 	"vise/engine/config"
@@ -21,15 +20,11 @@ import (
 	"vise/engine/model"
 	"vise/engine/process"
 	"vise/engine/repair"
-	"vise/engine/rule/tools"
 	"vise/engine/score/judge"
 	"vise/engine/trace"
 	"vise/engine/validate"
 	"vise/replay"
 	"vise/replay/driver"
-	"vise/replay/llmproxy"
-	"vise/replay/otlp"
-	"vise/replay/ruleserver"
 	"vise/replay/toolserver"
 	"vise/store"
 	"vise/themes"
@@ -138,6 +133,7 @@ type needs struct {
 	mayAgent bool // the agent if one is configured
 	repair   bool // the repair agent if one is configured
 	narrate  bool // print committed events as they come
+	serve    bool // the servers for agents that are started by hand, with or without an agent
 	// stepper holds repairs; nil never waits.
 	stepper repair.Stepper
 }
@@ -149,6 +145,8 @@ type harness struct {
 	store  *store.Store
 	runner *replay.Runner
 	ledger *model.Ledger
+	// services are what agents reach us through; set when the command has to do with agents.
+	services services
 	// narrator prints events as they come; nil when the command prints its own.
 	narrator *narrator
 }
@@ -203,51 +201,29 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		o.Judge = judge.New(client)
 		defer func() { a.tellSpent(o.Ledger) }()
 	}
-	if n.agent || n.mayAgent {
-		switch {
-		case cfg.Agent.Driver != "none" && len(cfg.Agent.Command) > 0:
-			server, err := ruleserver.Start(ctx, ruleserver.Options{Source: st})
-			if err != nil {
-				return err
-			}
-			defer func() {
-				end, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-				defer stop()
-				err = errors.Join(err, server.Close(end))
-			}()
-			if h.runner, err = a.newRunner(ctx, cfg, st, server); err != nil {
-				return err
-			}
-			if h.runner.Telemetry, err = otlp.Start(ctx, nil); err != nil {
-				return err
-			}
-			defer func() {
-				end, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-				defer stop()
-				err = errors.Join(err, h.runner.Telemetry.Close(end))
-			}()
-			if cfg.Agent.Provider != "" {
-				proxy, err := llmproxy.Start(ctx, llmproxy.Options{})
-				if err != nil {
-					return err
-				}
-				defer func() {
-					end, stop := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-					defer stop()
-					err = errors.Join(err, proxy.Close(end))
-				}()
-				h.runner.Models = a.agentModels(ctx, cfg, proxy, o.Ledger, h.runner.Redactor)
-				o.AgentBooked = true
-			}
-			if err := driver.SweepWorkspaces(h.runner.Scratch); err != nil {
-				a.log.Warn("remove the workspaces of a killed run", "err", err)
-			}
-			o.Agent = h.runner.Agent.Command[0]
-			var replayer validate.Replayer = replay.Cases{Runner: h.runner, Publish: func(e event.Event) { bus.Publish(e) }}
-			o.Replayer = replayer
-		case n.agent:
-			return errors.New("no agent is configured: set agent.command in vise.toml, e.g. command = [\"my-agent\", \"acp\"]; vise replay --recorded works without one")
+	configured := cfg.Agent.Driver != "none" && len(cfg.Agent.Command) > 0
+	if n.agent && !configured {
+		return errors.New("no agent is configured: set agent.command in vise.toml, e.g. command = [\"my-agent\", \"acp\"]; vise replay --recorded works without one")
+	}
+	if n.serve || configured && (n.agent || n.mayAgent) {
+		var end func() error
+		h.services, end, err = a.startServices(ctx, cfg, st, o.Ledger)
+		defer func() { err = errors.Join(err, end()) }()
+		if err != nil {
+			return err
 		}
+		o.AgentBooked = h.services.models != nil
+	}
+	if configured && (n.agent || n.mayAgent) {
+		if h.runner, err = a.newRunner(ctx, cfg, st, h.services); err != nil {
+			return err
+		}
+		if err := driver.SweepWorkspaces(h.runner.Scratch); err != nil {
+			a.log.Warn("remove the workspaces of a killed run", "err", err)
+		}
+		o.Agent = h.runner.Agent.Command[0]
+		var replayer validate.Replayer = replay.Cases{Runner: h.runner, Publish: func(e event.Event) { bus.Publish(e) }}
+		o.Replayer = replayer
 	}
 	if n.repair {
 		o.ModelFor = func(ctx context.Context, id string) (*model.Client, error) { return a.newModel(ctx, cfg, id, o.Ledger) }
@@ -272,21 +248,17 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 }
 
 // newRunner makes the runner of a project.
-func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store, server *ruleserver.Server) (*replay.Runner, error) {
+func (a *app) newRunner(ctx context.Context, cfg *config.Config, st *store.Store, to services) (*replay.Runner, error) {
 	agent, err := a.agentOf(cfg)
 	if err != nil {
 		return nil, err
 	}
-	red, err := guard.NewRedactor(guard.RedactOptions{Keys: cfg.Redact.Keys, Values: cfg.Redact.Values, Extra: cfg.Redact.Extra})
-	if err != nil {
-		return nil, err
-	}
 	return &replay.Runner{
-		Redactor: red,
-		Agent:    agent,
-		Hide:     a.secretFiles(cfg),
-		Self:     a.self, Rules: server,
-		View:    tools.Options{TrialMin: cfg.Validate.TrialMinSessions, Retrieval: cfg.Rules.Retrieval, TopK: cfg.Rules.ContextTopK},
+		Redactor: to.red, Models: to.models, Telemetry: to.telemetry,
+		Agent: agent,
+		Hide:  a.secretFiles(cfg),
+		Self:  a.self, Rules: to.rules,
+		View:    rulesView(cfg),
 		Scratch: filepath.Join(cfg.Path(cfg.Store.Path), "runs"), Logs: filepath.Join(cfg.Path(cfg.Store.Path), "logs"),
 		Recording: func(_ context.Context, session, caseID string) ([]trace.Turn, error) {
 			return recordedTurns(st, session, caseID)

@@ -27,6 +27,13 @@ func sentence(e event.Event) string {
 	}
 	switch e.Type {
 	case event.AgentStarted:
+		if d["replay_of"] == nil {
+			through := "model calls"
+			if d["through"] == "otlp" {
+				through = "traces"
+			}
+			return fmt.Sprintf("%s, started by hand, seen through its %s · session %s", words("agent"), through, e.SessionID)
+		}
 		s := fmt.Sprintf("%s runs %s · %s · session %s", words("agent"), words("replay_of"), counted(d["turns"], "turn"), e.SessionID)
 		if d["sandbox"] != nil {
 			s += " · " + words("sandbox")

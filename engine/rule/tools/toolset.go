@@ -58,6 +58,7 @@ type Toolset struct {
 	surfaced  map[string]bool // named in any answer
 	read      map[string]bool // whose text was handed out
 	onSurface func(ids []string)
+	onRead    func(ids []string)
 }
 
 // New returns a Toolset with an empty ledger.
@@ -72,6 +73,11 @@ func New(src rule.Source, o Options) *Toolset {
 // OnSurface has fn called after each call that surfaced rules for the first time,
 // with their ids, sorted. It must be set before the first call.
 func (t *Toolset) OnSurface(fn func(ids []string)) { t.onSurface = fn }
+
+// OnRead has fn called after each call that handed out the texts of rules, with their
+// ids: a view that several runs share cannot tell by its ledger which of them read. It
+// must be set before the first call.
+func (t *Toolset) OnRead(fn func(ids []string)) { t.onRead = fn }
 
 // Surfaced returns the ids of all rules handed back so far, sorted, the ones whose
 // status was asked for included. It only grows.
@@ -141,6 +147,9 @@ func (t *Toolset) record(name string, ids []string) {
 	if len(fresh) > 0 && t.onSurface != nil {
 		slices.Sort(fresh)
 		t.onSurface(fresh)
+	}
+	if name != RuleStatus && len(ids) > 0 && t.onRead != nil {
+		t.onRead(slices.Clone(ids))
 	}
 }
 

@@ -1,0 +1,392 @@
+package replay
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"vise/engine/episode"
+	"vise/engine/event"
+	"vise/engine/model"
+	"vise/engine/model/cassette"
+	"vise/engine/trace"
+	"vise/replay/llmproxy"
+	"vise/replay/otlp"
+)
+
+// desk is a host that keeps what it is given.
+type desk struct {
+	mu      sync.Mutex
+	log     []string // in order
+	turns   []trace.Turn
+	heads   map[string]trace.Session
+	failing int // settles whose repair fails
+}
+
+func (d *desk) say(format string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.log = append(d.log, fmt.Sprintf(format, args...))
+}
+
+// settled counts the settles so far.
+func (d *desk) settled() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.log {
+		if strings.HasPrefix(s, "settle ") {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *desk) Hidden(context.Context, trace.Session) ([]string, error) { return nil, nil }
+func (d *desk) Publish(event.Event)                                     {}
+func (d *desk) Await(_ context.Context, id string) (bool, error) {
+	d.say("scored %s", id)
+	return true, nil
+}
+func (d *desk) BeginSession(_ context.Context, s trace.Session, _ event.Event) error {
+	d.say("begin %s %q", s.ID, s.Title)
+	return nil
+}
+func (d *desk) EndSession(_ context.Context, s trace.Session, e event.Event) error {
+	d.say("end %s: %v, %v turns", s.ID, e.Data["exit"], e.Data["turns"])
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heads[s.ID] = s
+	return nil
+}
+func (d *desk) EndTurn(_ context.Context, t trace.Turn) error {
+	d.say("turn %s %q: %d spans, %s", t.TraceID, t.Input, len(t.Spans), t.StopReason)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.turns = append(d.turns, t)
+	return nil
+}
+func (d *desk) KeepCalls(_ context.Context, id string, turn int, calls []cassette.Exchange) error {
+	d.say("calls %s.%d: %d", id, turn, len(calls))
+	return nil
+}
+func (d *desk) Settle(_ context.Context, id string) (episode.Settlement, error) {
+	d.say("settle %s", id)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failing > 0 {
+		d.failing--
+		return episode.Settlement{Evaluated: true, Repair: &episode.Result{Status: episode.TimedOut}}, nil
+	}
+	return episode.Settlement{Evaluated: true}, nil
+}
+
+// listening runs a listener in a bubble of its own time.
+func listening(t *testing.T, o ListenerOptions, do func(l *Listener, d *desk)) (d *desk, cut bool) {
+	synctest.Test(t, func(t *testing.T) {
+		d = &desk{heads: map[string]trace.Session{}}
+		ids := 0
+		o.TurnGap, o.Longest, o.SessionGap, o.Again, o.Now = 3*time.Second, time.Minute, 10*time.Minute, time.Minute, time.Now
+		o.NewID = func(prefix string) string { ids++; return fmt.Sprintf("%s%d", prefix, ids) }
+		if o.OnError == nil {
+			o.OnError = func(err error) { t.Error(err) }
+		}
+		l := NewListener(d, o)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan bool)
+		go func() { ended <- l.Run(ctx) }()
+		do(l, d)
+		synctest.Wait()
+		stop()
+		cut = <-ended
+	})
+	return d, cut
+}
+
+// talk is a conversation as an agent holds it.
+type talk struct {
+	header   http.Header
+	messages []any
+}
+
+func (c *talk) user(text string) *talk {
+	c.messages = append(c.messages, map[string]any{"role": "user", "content": text})
+	return c
+}
+
+// step asks the model, which answers with a text or, with "call:ID", a call; the result of
+// the call is in the next question. A failed one says nothing.
+func (c *talk) step(t testing.TB, l *Listener, answer string) {
+	t.Helper()
+	end := c.open(t, l)
+	time.Sleep(time.Second)
+	end(answer)
+}
+
+func (c *talk) open(t testing.TB, l *Listener) (end func(answer string)) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"model": "m", "messages": c.messages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, ok := llmproxy.ReadQuestion(c.header, "/chat/completions", body)
+	if !ok {
+		t.Fatalf("no question: %s", body)
+	}
+	begun := time.Now()
+	ended := l.Question(q)
+	return func(answer string) {
+		e := &cassette.Exchange{Method: "POST", Path: "/chat/completions", Request: body, Status: 200, Header: map[string]string{"Content-Type": "application/json"}, Started: begun, Elapsed: time.Since(begun)}
+		message := map[string]any{"role": "assistant", "content": answer}
+		id, called := strings.CutPrefix(answer, "call:")
+		switch {
+		case answer == "fail":
+			e.Status, e.Body = 500, []byte(`{"error":{"message":"broken"}}`)
+			ended(e, nil)
+			return
+		case called:
+			message = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"id": id, "type": "function", "function": map[string]any{"name": "look", "arguments": "{}"}}}}
+		}
+		e.Body, _ = json.Marshal(map[string]any{"model": "m", "choices": []any{map[string]any{"message": message, "finish_reason": "stop"}}})
+		c.messages = append(c.messages, message)
+		if called {
+			c.messages = append(c.messages, map[string]any{"role": "tool", "tool_call_id": id, "content": "seen"})
+		}
+		ended(e, nil)
+	}
+}
+
+func wants(t *testing.T, d *desk, want ...string) {
+	t.Helper()
+	if !slices.Equal(d.log, want) {
+		t.Errorf("the host was told\n  %s\nwant\n  %s", strings.Join(d.log, "\n  "), strings.Join(want, "\n  "))
+	}
+}
+
+// Two turns of one conversation, told by the words that are said again, and its end.
+func TestAConversationIsASession(t *testing.T) {
+	d, cut := listening(t, ListenerOptions{}, func(l *Listener, d *desk) {
+		c := new(talk).user("where is it?")
+		l.Read([]string{"r-before"}) // asked for before the first step
+		c.step(t, l, "call:c1")
+		l.Read([]string{"r-within"})
+		time.Sleep(30 * time.Second) // the call takes its time
+		c.step(t, l, "there")
+		time.Sleep(time.Second)
+		c.user("pay it back").step(t, l, "done")
+		time.Sleep(11 * time.Minute)
+	})
+	wants(t, d, `begin s1 "where is it?"`, "calls s1.0: 2", `turn s1.0 "where is it?": 3 spans, end_turn`, "settle s1",
+		"calls s1.1: 1", `turn s1.1 "pay it back": 1 spans, end_turn`, "settle s1", "end s1: silent for 10m0s, 2 turns")
+	if got := d.heads["s1"]; !slices.Equal(got.RulesRead, []string{"r-before", "r-within"}) || got.Ended.Sub(got.Started) > 40*time.Second {
+		t.Errorf("its head: %+v", got)
+	}
+	if cut {
+		t.Error("something was interrupted")
+	}
+}
+
+// Who else speaks is another session, however alike.
+func TestSessionsAreToldApart(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(l *Listener)
+		want []string // the turns, by session
+	}{
+		{"the same question at once", func(l *Listener) {
+			a, b := new(talk).user("hi"), new(talk).user("hi")
+			endA, endB := a.open(t, l), b.open(t, l)
+			endA("call:a1")
+			endB("call:b1")
+			a.step(t, l, "A")
+			b.step(t, l, "B")
+		}, []string{`s1.0 "hi" end_turn 3`, `s2.0 "hi" end_turn 3`}},
+		{"the same question again", func(l *Listener) {
+			new(talk).user("hi").step(t, l, "A")
+			new(talk).user("hi").step(t, l, "B")
+		}, []string{`s1.0 "hi" end_turn 1`, `s2.0 "hi" end_turn 1`}},
+		{"conversations that began alike go on by their answers", func(l *Listener) {
+			a, b := new(talk).user("hi"), new(talk).user("hi")
+			a.step(t, l, "A")
+			b.step(t, l, "B")
+			a.user("more").step(t, l, "A2")
+			time.Sleep(4 * time.Second)
+		}, []string{`s1.0 "hi" end_turn 1`, `s1.1 "more" end_turn 1`, `s2.0 "hi" end_turn 1`}},
+		{"a question that failed is asked again", func(l *Listener) {
+			a := new(talk).user("hi")
+			a.step(t, l, "fail")
+			a.step(t, l, "A")
+		}, []string{`s1.0 "hi" end_turn 2`}},
+		{"a header names it", func(l *Listener) {
+			h := http.Header{llmproxy.Header: {"desk"}}
+			(&talk{header: h}).user("one").step(t, l, "A")
+			(&talk{header: h}).user("two").step(t, l, "B")
+			new(talk).user("one").step(t, l, "C")
+		}, []string{`s1.0 "one" end_turn 1`, `s1.1 "two" end_turn 1`, `s2.0 "one" end_turn 1`}},
+		{"a helper of the same trace", func(l *Listener) {
+			h := http.Header{"Traceparent": {"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}}
+			a := (&talk{header: h}).user("hi")
+			a.step(t, l, "call:a1")
+			(&talk{header: h}).user("summarise this").step(t, l, "short")
+			a.step(t, l, "A")
+		}, []string{`s1.0 "hi" end_turn 4`}},
+		{"what was never answered", func(l *Listener) {
+			new(talk).user("hi").step(t, l, "call:a1")
+			time.Sleep(2 * time.Minute)
+		}, []string{`s1.0 "hi" timeout 2`}},
+		{"a provider that fails", func(l *Listener) {
+			new(talk).user("hi").step(t, l, "fail")
+			time.Sleep(2 * time.Minute)
+		}, []string{`s1.0 "hi" error 1`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, _ := listening(t, ListenerOptions{}, func(l *Listener, _ *desk) { c.do(l) })
+			var got []string
+			for _, turn := range d.turns {
+				got = append(got, fmt.Sprintf("%s %q %s %d", turn.TraceID, turn.Input, turn.StopReason, len(turn.Spans)))
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("turns %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A budget that is spent ends the turn as one that says nothing of the agent.
+func TestTheBudgetEndsATurn(t *testing.T) {
+	d, _ := listening(t, ListenerOptions{}, func(l *Listener, _ *desk) {
+		q, _ := llmproxy.ReadQuestion(http.Header{}, "/chat/completions", []byte(`{"messages":[{"role":"user","content":"hi"}]}`))
+		l.Question(q)(nil, fmt.Errorf("reserve: %w", model.ErrBudget))
+		time.Sleep(2 * time.Minute)
+	})
+	if len(d.turns) != 1 || d.turns[0].StopReason != "budget" {
+		t.Errorf("turns %+v", d.turns)
+	}
+}
+
+// The end stores what is there: an answer that waits for silence is one, a turn in the
+// middle of a call was cut off.
+func TestTheEndOfListening(t *testing.T) {
+	d, cut := listening(t, ListenerOptions{}, func(l *Listener, _ *desk) { new(talk).user("hi").step(t, l, "there") })
+	wants(t, d, `begin s1 "hi"`, "calls s1.0: 1", `turn s1.0 "hi": 1 spans, end_turn`, "scored s1", "scored s1", "end s1: vise serve ended, 1 turns")
+	if cut {
+		t.Error("an answered turn was interrupted")
+	}
+	d, cut = listening(t, ListenerOptions{}, func(l *Listener, _ *desk) { new(talk).user("hi").open(t, l) })
+	wants(t, d, `begin s1 "hi"`, `turn s1.0 "hi": 0 spans, cancelled`, "scored s1", "scored s1", "end s1: vise serve ended, 1 turns")
+	if !cut {
+		t.Error("nothing was interrupted")
+	}
+}
+
+// What waits for quiet is done when no turn is open, ends when one begins, and goes on.
+func TestNothingRunsBesideATurn(t *testing.T) {
+	var log []string
+	o := ListenerOptions{Idle: func(ctx context.Context) error {
+		log = append(log, "begun "+time.Now().Format("4:05"))
+		select {
+		case <-ctx.Done():
+			log = append(log, fmt.Sprint("stopped ", errors.Is(context.Cause(ctx), errTurn)))
+			return ctx.Err()
+		case <-time.After(time.Minute):
+			log = append(log, "done")
+			return nil
+		}
+	}}
+	_, cut := listening(t, o, func(l *Listener, _ *desk) {
+		time.Sleep(10 * time.Second)
+		new(talk).user("hi").step(t, l, "there") // answered at 0:11, over at 0:14
+		time.Sleep(5 * time.Minute)
+	})
+	if want := []string{"begun 0:00", "stopped true", "begun 0:14", "done"}; !slices.Equal(log, want) || cut {
+		t.Errorf("%q, cut %v; want %q", log, cut, want)
+	}
+}
+
+// A repair that failed is tried again, each time after a longer wait.
+func TestAFailedRepairIsTriedAgain(t *testing.T) {
+	d, _ := listening(t, ListenerOptions{}, func(l *Listener, d *desk) {
+		d.failing = 2
+		new(talk).user("hi").step(t, l, "there")
+		time.Sleep(time.Minute)
+		if n := d.settled(); n != 1 {
+			t.Errorf("settled %d times in the first minute", n)
+		}
+		time.Sleep(8 * time.Minute)
+	})
+	if n := d.settled(); n != 3 {
+		t.Errorf("settled %d times: %q", n, d.log)
+	}
+}
+
+// Traces alone: a conversation's traces are its turns, whatever requests they come in;
+// without one those of a program are, until it is silent.
+func TestTracesAreTurns(t *testing.T) {
+	span := func(id, parent, out string) trace.Span {
+		s := trace.Span{ID: id, Kind: trace.LLM, Output: out}
+		if parent != "" {
+			s.Attrs = map[string]any{"parent_elsewhere": parent}
+		}
+		return s
+	}
+	told := func(conversation, agent, id, input string, whole bool, spans ...trace.Span) otlp.Trace {
+		return otlp.Trace{ID: id, Session: trace.Session{ID: conversation, Agent: agent}, Turn: trace.Turn{Input: input, Spans: spans}, Whole: whole}
+	}
+	d, _ := listening(t, ListenerOptions{}, func(l *Listener, _ *desk) {
+		l.Traces([]otlp.Trace{told("talk", "a", "t1", "", false, span("2", "1", "x"))})
+		time.Sleep(10 * time.Second)
+		l.Traces([]otlp.Trace{told("talk", "a", "t1", "hi", true, span("1", "", "y"))})
+		l.Traces([]otlp.Trace{told("", "b", "t2", "one", true, span("1", "", "z"))})
+		time.Sleep(4 * time.Second)
+		l.Traces([]otlp.Trace{told("talk", "a", "t3", "more", true, span("1", "", "y"))})
+		l.Traces([]otlp.Trace{told("", "b", "t4", "two", true, span("1", "", "z"))})
+		time.Sleep(11 * time.Minute)
+		l.Traces([]otlp.Trace{told("", "b", "t5", "three", true, span("1", "", "z"))})
+	})
+	var got []string
+	for _, turn := range d.turns {
+		got = append(got, fmt.Sprintf("%s %q %d", turn.TraceID, turn.Input, len(turn.Spans)))
+	}
+	slices.Sort(got)
+	if want := []string{`s1.0 "hi" 2`, `s1.1 "more" 1`, `s2.0 "one" 1`, `s2.1 "two" 1`, `s3.0 "three" 1`}; !slices.Equal(got, want) {
+		t.Errorf("turns %q, want %q", got, want)
+	}
+	for _, s := range d.turns[0].Spans {
+		if s.ID == "2" && (s.Parent != "1" || s.Attrs["parent_elsewhere"] != nil) {
+			t.Errorf("a span that came before its parent: %+v", s)
+		}
+	}
+}
+
+// A trace that comes while one agent's model calls are seen belongs to that turn: its
+// tools are joined, its model calls are those that were seen.
+func TestATraceJoinsWhatTheProxySaw(t *testing.T) {
+	var told []string
+	d, _ := listening(t, ListenerOptions{OnError: func(err error) { told = append(told, err.Error()) }}, func(l *Listener, _ *desk) {
+		c := new(talk).user("hi")
+		c.step(t, l, "call:c1")
+		l.Traces([]otlp.Trace{{ID: "t1", Whole: true, Turn: trace.Turn{Input: "else", Spans: []trace.Span{{ID: "1", Kind: trace.LLM, Output: "told"},
+			{ID: "2", Kind: trace.TOOL, Name: "look", Input: "{}", Error: "not there"}}}}})
+		time.Sleep(10 * time.Second)
+		c.step(t, l, "done")
+		time.Sleep(4 * time.Second)
+		l.Traces([]otlp.Trace{{ID: "t1", Turn: trace.Turn{Spans: []trace.Span{{ID: "3", Kind: trace.TOOL}}}}}) // too late
+	})
+	if want := []string{"spans of ended turns came too late and are not kept: 1"}; !slices.Equal(told, want) {
+		t.Errorf("told %q", told)
+	}
+	if len(d.turns) != 1 || len(d.turns[0].Spans) != 3 || d.turns[0].Input != "hi" {
+		t.Fatalf("turns %+v", d.turns)
+	}
+	if call := d.turns[0].Spans[1]; call.ID != "c1" || call.Error != "not there" || call.Output != "seen" {
+		t.Errorf("the call: %+v", call)
+	}
+}
