@@ -61,9 +61,9 @@ func TestAnAgentThatDoesNotStartEndsTheRound(t *testing.T) {
 // Told adds up what rounds did; what the last one left open is pending.
 func TestToldAddsUpRounds(t *testing.T) {
 	for want, rounds := range map[string][]Round{
-		"no candidate is pending": nil,
-		"2 promoted, 1 retired, 1 pending":             {{Promoted: 1, Pending: 3}, {Promoted: 1, Retired: 1, Pending: 1}},
-		"1 promoted, 1 confirmed, 3 pending":           {{Promoted: 1, Pending: 1}, {Actives: true, Confirmed: 1, Pending: 2}},
+		"no candidate is pending":            nil,
+		"2 promoted, 1 retired, 1 pending":   {{Promoted: 1, Pending: 3}, {Promoted: 1, Retired: 1, Pending: 1}},
+		"1 promoted, 1 confirmed, 3 pending": {{Promoted: 1, Pending: 1}, {Actives: true, Confirmed: 1, Pending: 2}},
 	} {
 		if said, stopped := Told(rounds); said != want || stopped {
 			t.Errorf("%q, stopped %v; want %q", said, stopped, want)
