@@ -20,6 +20,8 @@ const (
 	fastTyping = 5 * time.Millisecond
 	// afterEscape is the shortest pause after Escape: programs take a key that follows within 50 ms as Alt+key.
 	afterEscape = 80 * time.Millisecond
+	// promptLimit ends the waiting for the shell's first prompt.
+	promptLimit = time.Minute
 	// quiet is how long a screen must not change to count as settled.
 	quiet = 150 * time.Millisecond
 	// settleLimit ends the waiting for a screen that never settles (a spinner, a clock).
@@ -36,6 +38,15 @@ type Options struct {
 	Realtime bool     // keep every Sleep and typing pause as the tape has it
 	Every    bool     // take a frame after each Sleep too
 	Draw     bool     // draw every frame as SVG
+
+	// Patience is the shortest bound of a Wait, for a play on a machine that may
+	// stand still for a while. VHS knows only the tape's own.
+	Patience time.Duration
+	// Want is the golden that the play should come to. A screen that differs from its
+	// frame is looked at again for as long as Patience: quiet is not settled where the
+	// program waits for the machine. After the first that stays different none is
+	// waited for.
+	Want string
 }
 
 // Frame is the settled screen after a Screenshot, after a Wait on which the tape
@@ -63,7 +74,8 @@ type player struct {
 	res   *Result
 	speed time.Duration
 	shown bool
-	fresh bool // a key came since the last frame
+	fresh bool              // a key came since the last frame
+	want  map[string]string // frames of the golden by name; empty: take what is there
 }
 
 // Play plays a tape in a shell. In fast mode, the default, typing is quick and a
@@ -76,8 +88,17 @@ type player struct {
 func Play(ctx context.Context, t *Tape, o Options) (*Result, error) {
 	begun := time.Now()
 	cols, rows := t.Settings.Grid()
-	p := &player{Options: o, tape: t, speed: t.Settings.TypingSpeed, shown: true,
+	p := &player{Options: o, tape: t, speed: t.Settings.TypingSpeed, shown: true, want: map[string]string{},
 		res: &Result{Cols: cols, Rows: rows, Problems: slices.Clone(t.Problems)}}
+	if o.Want != "" {
+		frames, err := goldenFrames(o.Want)
+		if err != nil {
+			return p.res, fmt.Errorf("play: %w", err)
+		}
+		for _, f := range frames {
+			p.want[f.name] = f.text
+		}
+	}
 	env := append(slices.Clone(o.Env), t.Env...)
 	for _, program := range t.Requires {
 		if err := lookPath(program, env); err != nil {
@@ -89,8 +110,8 @@ func Play(ctx context.Context, t *Tape, o Options) (*Result, error) {
 		return p.res, fmt.Errorf("play: %w", err)
 	}
 	defer p.term.stop()
-	if !p.term.until(ctx, 3*time.Second, func() bool { return strings.HasSuffix(p.term.line(), ">") }) {
-		return p.res, fmt.Errorf("play: the shell showed no prompt within 3 s; its line is %q", p.term.line())
+	if !p.term.until(ctx, promptLimit, func() bool { return strings.HasSuffix(p.term.line(), ">") }) {
+		return p.res, fmt.Errorf("play: the shell showed no prompt within %s; its line is %q", promptLimit, p.term.line())
 	}
 	before := p.term.screen() // as the last key found it: what a Wait must not match already
 	for i, c := range t.Body {
@@ -166,11 +187,17 @@ func (p *player) problem(format string, args ...any) {
 	p.res.Problems = append(p.res.Problems, fmt.Sprintf(format, args...))
 }
 
-// frame takes the screen once it is settled.
+// frame takes the screen once it is settled and, while there is hope, as wanted.
 func (p *player) frame(ctx context.Context, title string) {
 	p.term.settle(ctx, quiet, settleLimit)
 	p.fresh = false
 	f := Frame{Name: title, Lines: p.term.screen(), Recorded: p.shown}
+	if want, ok := p.want[title]; ok && !p.term.until(ctx, p.Patience, func() bool {
+		f.Lines = p.term.screen()
+		return Diff(want, screenText(f.Lines)) == ""
+	}) {
+		p.want = nil
+	}
 	if p.Draw {
 		f.SVG = p.term.svg()
 	}
@@ -194,6 +221,7 @@ func (p *player) wait(ctx context.Context, c parser.Command, title string, befor
 			return fmt.Errorf("play: %s: %w", title, err)
 		}
 	}
+	limit = max(limit, p.Patience)
 	if scope == "Screen" && pattern.MatchString(strings.Join(before, "\n")) {
 		p.problem("%s: it matched before the last key already, so it proves nothing; wait for something new", title)
 	}

@@ -3,6 +3,7 @@ package vhs
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -18,8 +19,8 @@ func TestBadTapes(t *testing.T) {
 		"set after env":  {"Env A b\nSet Width 800\nType \"x\"\n", "VHS ignores a Set"},
 		"late require":   {"Type \"x\"\nRequire bash\n", "never checks a Require"},
 		"wait fails":     {"Type \"echo hi\"\nEnter\nWait+Screen@300ms /goodbye/\n", "no match within 300ms"},
-		"wait shows":     {"Type \"echo h$((1+1))i\"\nEnter\nWait+Screen@300ms /goodbye/\n", "\nh2i"},
-		"vacuous wait":   {"Type \"echo h$((1+1))i\"\nEnter\nWait+Screen /h2i/\nType \"true\"\nEnter\nWait+Screen /h2i/\n", "proves nothing"},
+		"wait shows":     {"Type \"echo h$((1+1))i\"\nEnter\nWait+Screen@60s /h2i/\nWait+Screen@300ms /goodbye/\n", "\nh2i"},
+		"vacuous wait":   {"Type \"echo h$((1+1))i\"\nEnter\nWait+Screen@60s /h2i/\nType \"true\"\nEnter\nWait+Screen /h2i/\n", "proves nothing"},
 		"end of screen":  {"Type \"echo h$((1+1))i\"\nEnter\nWait+Screen@300ms /h2i$/\n", "no match"},
 		"ctrl shift":     {"Ctrl+Shift+O\n", "sends nothing"},
 		"copy":           {"Copy \"x\"\nPaste\n", "clipboard"},
@@ -47,6 +48,10 @@ func TestBadTapes(t *testing.T) {
 // TestPlay shows what a good tape gives: a frame per Wait that it rests on,
 // the hidden ones marked, Env applied before the shell, and VHS's colours.
 func TestPlay(t *testing.T) {
+	want := "65 x 12\n── 11 Wait Screen d2one ──\nhello2\n> true\n> stty size; echo $TERM ${COLORTERM:-256} d$((1+1))one\n" +
+		"12 65\nxterm-256color 256 d2one\n>\n"
+	o := options(t, "")
+	o.Patience, o.Want = time.Minute, want
 	r, err := Play(t.Context(), mustParse(t, `Set FontSize 16
 Set Width 700
 Set Height 300
@@ -65,31 +70,78 @@ Type "stty size; echo $TERM ${COLORTERM:-256} d$((1+1))one"
 Enter
 Wait+Screen /d2one/
 Sleep 1s
-`), options(t, ""))
+`), o)
 	if err != nil || len(r.Problems) > 0 {
 		t.Fatal(err, r.Problems)
 	}
 	if len(r.Frames) != 2 || r.Frames[0].Recorded || !r.Frames[1].Recorded {
 		t.Fatalf("frames: %+v", r.Frames)
 	}
-	want := "65 x 12\n── 11 Wait Screen d2one ──\nhello2\n> true\n> stty size; echo $TERM ${COLORTERM:-256} d$((1+1))one\n" +
-		"12 65\nxterm-256color 256 d2one\n>\n"
 	if got := r.Golden(); got != want {
 		t.Errorf("golden:\n%s\nwant:\n%s", got, want)
 	}
 }
 
-// TestSleep: fast mode ends a Sleep once the screen is quiet, but not while the program still prints.
+// TestSleep: fast mode ends a Sleep once the screen is quiet.
 func TestSleep(t *testing.T) {
-	tape := mustParse(t, `Type "for i in {1..15}; do read -t 0.03 x; echo n$i; done"`+"\nEnter\nSleep 20s\nScreenshot x.png\n")
+	tape := mustParse(t, "Type \"echo n$((14+1))\"\nEnter\nWait+Screen@60s /n15/\nSleep 10m\nScreenshot x.png\n")
 	r, err := Play(t.Context(), tape, options(t, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(r.Frames[0].Lines, "\n"); !strings.Contains(got, "\nn15\n") {
-		t.Errorf("the Sleep ended while the program still printed:\n%s", got)
-	}
-	if r.Took > 10*time.Second && !*realtime {
+	if r.Took > 5*time.Minute {
 		t.Errorf("the Sleep was kept: %s", r.Took)
+	}
+}
+
+// TestSettle: a screen settles when the program printed nothing for a while, not before.
+func TestSettle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		term := &terminal{last: time.Now()}
+		begun := time.Now()
+		go func() {
+			for range 15 {
+				time.Sleep(100 * time.Millisecond)
+				term.mu.Lock()
+				term.last = time.Now()
+				term.mu.Unlock()
+			}
+		}()
+		term.settle(t.Context(), quiet, 20*time.Second)
+		if took := time.Since(begun); took < 1500*time.Millisecond+quiet || took > 2*time.Second {
+			t.Errorf("settled after %s, the program printed for 1.5 s", took)
+		}
+		term.last = time.Now().Add(time.Hour) // prints for ever
+		begun = time.Now()
+		term.settle(t.Context(), quiet, settleLimit)
+		if took := time.Since(begun); took < settleLimit || took > 2*settleLimit {
+			t.Errorf("gave up after %s, the limit is %s", took, settleLimit)
+		}
+	})
+}
+
+// TestWanted: a screen that is quiet but not as wanted is waited for, one that never comes is not waited for twice.
+func TestWanted(t *testing.T) {
+	tape := mustParse(t, `Type "read -t 0.5 x; echo a$((1+1)); read -t 1 x; clear; echo b$((1+1))"
+Enter
+Wait+Screen /(?m)^a2$/
+Sleep 300ms
+Type "true"
+Enter
+Screenshot x.png
+`)
+	o := options(t, "")
+	o.Patience = time.Minute
+	o.Want = "113 x 23\n── 02 Wait Screen (?m)^a2$ ──\nb2\n>\n"
+	r, err := Play(t.Context(), tape, o)
+	if err != nil || len(r.Frames) != 2 {
+		t.Fatal(err, r.Frames)
+	}
+	if got := screenText(r.Frames[0].Lines); got != "b2\n>\n" {
+		t.Errorf("the first frame was not waited for:\n%s", got)
+	}
+	o.Patience, o.Want = time.Second, "113 x 23\n── 02 Wait Screen (?m)^a2$ ──\nc2\n>\n── 06 Screenshot x.png ──\nnever\n"
+	if r, err = Play(t.Context(), tape, o); err != nil || len(r.Frames) != 2 || Diff(o.Want, r.Golden()) == "" {
+		t.Errorf("a golden that never comes: %v, %d frames", err, len(r.Frames))
 	}
 }

