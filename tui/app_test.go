@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"fmt"
 	"image/color"
 	"strings"
@@ -25,8 +24,6 @@ type bench struct {
 	*desk
 	app *App
 	cfg Config
-	// patience is how long a command may take; a slower one is a tick. 0 = 80 ms.
-	patience time.Duration
 }
 
 func newBench(t testing.TB, d *desk, w, h int) *bench {
@@ -53,23 +50,13 @@ func (b *bench) send(m tea.Msg) {
 
 func (b *bench) run(cmd tea.Cmd) {
 	b.t.Helper()
-	if cmd == nil {
-		return
-	}
-	reply := make(chan tea.Msg, 1)
-	go func() { reply <- cmd() }()
-	select {
-	case m := <-reply:
-		switch m := m.(type) {
-		case nil:
-		case tea.BatchMsg:
-			for _, c := range m {
-				b.run(c)
-			}
-		case paneReply, doMsg, sayMsg, feedMsg, activityMsg, goLinkMsg, originMsg, whyMsg, auditMsg, besideMsg, acted, undone, namesMsg, pickMsg, logMsg, aheadMsg, forkGone:
-			b.send(m)
+	switch m := answer(b.t, cmd).(type) {
+	case tea.BatchMsg:
+		for _, c := range m {
+			b.run(c)
 		}
-	case <-time.After(cmp.Or(b.patience, 80*time.Millisecond)): // a tick
+	case paneReply, doMsg, sayMsg, feedMsg, activityMsg, goLinkMsg, originMsg, whyMsg, auditMsg, besideMsg, acted, undone, namesMsg, pickMsg, logMsg, aheadMsg, forkGone:
+		b.send(m)
 	}
 }
 
@@ -170,7 +157,7 @@ func TestFirstRunCard(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := Config{Project: "no project", Theme: "dark", Now: func() time.Time { return noon }, themes: list}
-	b := &bench{desk: &desk{t: t}, patience: 5 * time.Millisecond, app: newApp(t.Context(), cfg, action.Default(), &Conductor{ctx: t.Context()})}
+	b := &bench{desk: &desk{t: t}, app: newApp(t.Context(), cfg, action.Default(), &Conductor{ctx: t.Context()})}
 	b.run(b.app.Init())
 	b.send(tea.WindowSizeMsg{Width: 80, Height: 24})
 	golden(t, "screens/first-run", b.frame())

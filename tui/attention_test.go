@@ -178,7 +178,6 @@ func TestNothingHostileReachesACell(t *testing.T) {
 func TestRepairStreams(t *testing.T) {
 	d := newDesk(t, false)
 	d.size(PaneRepair, 80, 20)
-	d.patience = 30 * time.Second // renders are waited for
 	at := noon
 	d.ctx.Now = func() time.Time { at = at.Add(time.Second); return at }
 	e := episode.Episode{ID: "e-1", SessionID: "s-1", CreatedAt: "x", Status: episode.Running, Attempts: 1}

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -44,8 +43,6 @@ type desk struct {
 	head    trace.Session
 	gate    chan struct{} // a replay of a case waits here before its last turn
 	started chan struct{}
-	// patience is how long a command may take; a slower one is a tick. 0 = 80 ms.
-	patience time.Duration
 }
 
 // noon is the one time at the desk.
@@ -225,19 +222,7 @@ func (d *desk) apply(c Change) {
 // run executes a command as Bubble Tea does; ticks are left out, nothing here waits.
 func (d *desk) run(cmd tea.Cmd) {
 	d.t.Helper()
-	if cmd == nil {
-		return
-	}
-	reply := make(chan tea.Msg, 1)
-	go func() { reply <- cmd() }()
-	var msg tea.Msg
-	select {
-	case msg = <-reply:
-	case <-time.After(cmp.Or(d.patience, 80*time.Millisecond)):
-		return // a tick
-	}
-	switch m := msg.(type) {
-	case nil:
+	switch m := answer(d.t, cmd).(type) {
 	case tea.BatchMsg:
 		for _, c := range m {
 			d.run(c)

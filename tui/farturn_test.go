@@ -3,7 +3,6 @@ package tui
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -12,7 +11,6 @@ import (
 // turns that led to it.
 func TestFarTurn(t *testing.T) {
 	d := crowd(t, 1, 1100, 0)
-	d.patience = 30 * time.Second
 	d.size(PaneScores, 60, 20)
 	d.size(PaneTurns, 60, 20)
 	d.ctx.Scope.Session, d.ctx.Scope.Turn = "refund-000000", 0

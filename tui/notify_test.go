@@ -61,7 +61,7 @@ func TestNotifyOnlyWhenAway(t *testing.T) {
 			events = append(events, event.Event{Type: x, RuleID: "r-1", SessionID: "s-0001"})
 		}
 		_, cmd := b.app.Update(feedMsg{events: events})
-		collect(cmd, func(m tea.Msg) {
+		collect(t, cmd, func(m tea.Msg) {
 			if raw, ok := m.(tea.RawMsg); ok {
 				sent = append(sent, raw.Msg.(string))
 			}
@@ -85,22 +85,15 @@ func TestNotifyOnlyWhenAway(t *testing.T) {
 }
 
 // collect runs a command and what it brings, ticks left out.
-func collect(cmd tea.Cmd, take func(tea.Msg)) {
-	if cmd == nil {
-		return
-	}
-	reply := make(chan tea.Msg, 1)
-	go func() { reply <- cmd() }()
-	select {
-	case m := <-reply:
-		if batch, ok := m.(tea.BatchMsg); ok {
-			for _, c := range batch {
-				collect(c, take)
-			}
-			return
+func collect(t testing.TB, cmd tea.Cmd, take func(tea.Msg)) {
+	switch m := answer(t, cmd).(type) {
+	case nil:
+	case tea.BatchMsg:
+		for _, c := range m {
+			collect(t, c, take)
 		}
+	default:
 		take(m)
-	case <-time.After(50 * time.Millisecond):
 	}
 }
 

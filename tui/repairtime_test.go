@@ -102,7 +102,6 @@ func TestStreamIsReadInPlace(t *testing.T) {
 		}
 		return tx.Emit(event.Event{Type: event.RepairStarted, EpisodeID: "e-1", SessionID: "s-1"})
 	})
-	d.patience = 30 * time.Second // renders are waited for
 	said := ""
 	at := noon
 	d.ctx.Now = func() time.Time { at = at.Add(time.Second); return at } // a render is due each time
@@ -150,7 +149,6 @@ func TestStreamIsReadInPlace(t *testing.T) {
 // The transcript is searched as a whole: what was asked and is folded too.
 func TestRepairSearch(t *testing.T) {
 	d := newDesk(t, false)
-	d.patience = 30 * time.Second
 	d.size(PaneRepair, 80, 12)
 	d.ctx.Scope.Session, d.ctx.Scope.Episode = "s-1", "e-1"
 	d.put(func(tx *store.Tx) error {
@@ -218,7 +216,6 @@ func TestRepairClockWithoutHeldTime(t *testing.T) {
 // Enter opens the step that was scrolled to, with what its call brought on the screen.
 func TestRepairOpensWhatIsInView(t *testing.T) {
 	d := newDesk(t, false)
-	d.patience = 30 * time.Second
 	d.size(PaneRepair, 80, 14)
 	d.ctx.Scope.Session, d.ctx.Scope.Episode = "s-1", "e-1"
 	d.put(func(tx *store.Tx) error {

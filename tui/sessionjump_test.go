@@ -31,7 +31,6 @@ func many(t *testing.T, n int) *bench {
 // newReader is a bench that waits for long readings.
 func newReader(t *testing.T, d *desk) *bench {
 	b := newBench(t, d, 140, 40)
-	b.patience = 3 * time.Second
 	b.run(b.app.apply(Change{Reload: true, Scope: true, Old: *b.app.ctx.Scope}))
 	b.run(b.app.settleScope())
 	return b
