@@ -3,7 +3,8 @@ package replay
 import (
 	"context"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 
 	"vise/engine/process"
 	"vise/engine/trace"
@@ -58,6 +59,13 @@ func (a Agent) Live() []string {
 	if a.Driver == "exec" {
 		return live
 	}
+	for _, s := range a.Servers {
+		if s.URL != "" {
+			live = append(live, "the list of tools of "+s.Name+", asked of its address")
+		} else {
+			live = append(live, "the process of tool server "+s.Name+", started for its list of tools")
+		}
+	}
 	if a.Effects == string(driver.EffectsLive) {
 		live = append(live, "files and commands that it asks vise for")
 		for _, s := range a.Servers {
@@ -67,18 +75,90 @@ func (a Agent) Live() []string {
 	return live
 }
 
-// withCalls adds the calls of tool servers to a turn, each below the agent's own account
-// of it where there is just one that fits.
+// withCalls adds the calls of tool servers to a turn. Where the agent tells of the same
+// call itself the two are one span under the agent's name: found by the id that the agent
+// gave it, else by the tool and the arguments, else by the arguments alone (a protocol may
+// give a title only). What passed through us is what was asked and
+// answered, whatever the agent makes of it.
 func withCalls(turn trace.Turn, calls []trace.Span) trace.Turn {
-	taken := map[string]bool{}
-	for i, c := range calls {
-		server, tool, _ := strings.Cut(strings.TrimPrefix(c.Name, driver.SpanTool+" "), "/")
-		for _, s := range turn.Spans {
-			if s.Kind == trace.TOOL && !taken[s.ID] && driver.NamesTool(s.Name, server, tool) && !s.Start.After(c.Start) && (s.End.IsZero() || !s.End.Before(c.Start)) {
-				calls[i].Parent, taken[s.ID] = s.ID, true
-				break
-			}
+	if len(calls) == 0 {
+		return turn
+	}
+	spans := slices.Clone(turn.Spans)
+	taken := map[int]bool{}
+	var rest []trace.Span
+	for _, c := range calls {
+		at := own(spans, taken, c)
+		if at < 0 {
+			rest = append(rest, c)
+			continue
+		}
+		taken[at] = true
+		spans[at] = passed(spans[at], c)
+	}
+	turn.Spans = spans
+	return insert(turn, rest)
+}
+
+// own finds the agent's own account of a call that passed through us, -1 for none.
+func own(spans []trace.Span, taken map[int]bool, c trace.Span) int {
+	server, tool := c.Attrs[driver.AttrServer].(string), c.Attrs[driver.AttrServerTool].(string)
+	id, _ := c.Attrs["call_id"].(string)
+	input := canonical(c.Input)
+	at, best := -1, 0
+	for i, s := range spans {
+		if s.Kind != trace.TOOL || taken[i] {
+			continue
+		}
+		if id != "" && s.ID == id {
+			return i
+		}
+		if !s.End.IsZero() && s.End.Before(c.Start) {
+			continue // when we heard of its start says nothing: that can be late
+		}
+		fit := 0
+		same := canonical(s.Input) == input
+		switch named := driver.NamesTool(s.Name, server, tool); {
+		case named && same:
+			fit = 3
+		case named:
+			fit = 2
+		case same && input != "{}" && input != "":
+			fit = 1
+		}
+		if fit > best { // the first of those that fit alike
+			at, best = i, fit
 		}
 	}
-	return join(turn, calls)
+	return at
+}
+
+// passed is the agent's span of a call with what passed through us.
+func passed(s, c trace.Span) trace.Span {
+	if server, tool := c.Attrs[driver.AttrServer].(string), c.Attrs[driver.AttrServerTool].(string); !driver.NamesTool(s.Name, server, tool) {
+		s.Name = tool
+	}
+	attrs := maps.Clone(s.Attrs)
+	if attrs == nil {
+		attrs = map[string]any{}
+	}
+	for k, v := range c.Attrs {
+		if _, told := attrs[k]; !told || k != "source" {
+			attrs[k] = v
+		}
+	}
+	s.Attrs = attrs
+	if canonical(s.Input) != canonical(c.Input) {
+		s.Input = c.Input
+	}
+	if !c.Pending {
+		s.Output = c.Output
+		if s.Error == "" {
+			s.Error = c.Error
+		} else if c.Error == "" {
+			attrs[driver.AttrServerOK] = true // it is the agent that calls it a failure
+		}
+	}
+	s.Pending = s.Pending && c.Pending
+	return s
 }

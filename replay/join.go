@@ -43,7 +43,25 @@ func join(turn trace.Turn, other []trace.Span) trace.Turn {
 		joined[at] = true
 		spans[at] = enrich(spans[at], o)
 	}
-	// Each newcomer stands before the first span that begins after it.
+	turn.Spans = spans
+	turn = insert(turn, rest)
+	var sum trace.Usage
+	for _, s := range turn.Spans {
+		if s.Kind == trace.LLM {
+			sum = sum.Add(s.Usage)
+		}
+	}
+	// A protocol's total may be that of the last call alone, or of the whole session.
+	if sum.Input+sum.Output > 0 {
+		turn.Usage = sum
+	}
+	return turn
+}
+
+// insert puts spans into a turn by their time: each before the first span that begins
+// after it.
+func insert(turn trace.Turn, rest []trace.Span) trace.Turn {
+	spans := turn.Spans
 	slices.SortStableFunc(rest, func(a, b trace.Span) int { return cmp.Compare(a.Start.UnixNano(), b.Start.UnixNano()) })
 	for _, o := range rest {
 		at := len(spans)
@@ -59,16 +77,6 @@ func join(turn trace.Turn, other []trace.Span) trace.Turn {
 		spans = slices.Insert(spans, at, o)
 	}
 	turn.Spans = spans
-	var sum trace.Usage
-	for _, s := range spans {
-		if s.Kind == trace.LLM {
-			sum = sum.Add(s.Usage)
-		}
-	}
-	// A protocol's total may be that of the last call alone, or of the whole session.
-	if sum.Input+sum.Output > 0 {
-		turn.Usage = sum
-	}
 	return turn
 }
 

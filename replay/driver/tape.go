@@ -13,9 +13,34 @@ const (
 	SpanRead    = "fs/read_text_file"
 	SpanWrite   = "fs/write_text_file"
 	SpanCommand = "terminal"
-	// SpanTool begins the name of a call of a tool server through us: "mcp server/tool".
+	// SpanTool began the name of a call of a tool server through us, "mcp server/tool", in
+	// recordings of earlier versions: CHAIN spans.
 	SpanTool = "mcp"
 )
+
+// Attributes of the TOOL span of a call of a tool server through us: the server and the
+// server's own name for the tool. The span's name may be the agent's name for it.
+const (
+	AttrServer     = "tool_server"
+	AttrServerTool = "server_tool"
+	// AttrServerOK is true where the server did not fail and the span has an error all the
+	// same: the agent's own.
+	AttrServerOK = "server_ok"
+)
+
+// served is the tool that a span tells of as a call through us, "server/tool"; "" for any
+// other span.
+func served(s trace.Span) string {
+	if name, ok := strings.CutPrefix(s.Name, SpanTool+" "); ok && s.Kind == trace.CHAIN {
+		return name
+	}
+	server, _ := s.Attrs[AttrServer].(string)
+	tool, _ := s.Attrs[AttrServerTool].(string)
+	if s.Kind != trace.TOOL || server == "" || tool == "" || s.Attrs["answered_by"] == nil {
+		return ""
+	}
+	return server + "/" + tool
+}
 
 // Reply is what a request was answered with in a recording.
 type Reply struct {
@@ -71,12 +96,15 @@ func NewTape(turns []trace.Turn, mask func(string) (string, int)) *Tape {
 				return t
 			}
 			switch {
-			case s.Kind == trace.CHAIN && strings.HasPrefix(s.Name, SpanTool+" "):
+			case served(s) != "":
+				if s.Attrs[AttrServerOK] == true {
+					reply.Error = ""
+				}
 				if by := s.Attrs["answered_by"]; by != nil && by != ByNobody && s.Attrs["cut"] == nil {
 					if !t.exact {
 						t.exact, t.calls = true, nil
 					}
-					t.calls = append(t.calls, &toolCall{name: strings.TrimPrefix(s.Name, SpanTool+" "), input: canonical(s.Input), reply: reply})
+					t.calls = append(t.calls, &toolCall{name: served(s), input: canonical(s.Input), reply: reply})
 				}
 			case s.Kind == trace.TOOL && !s.Pending:
 				if !t.exact {

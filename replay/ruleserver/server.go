@@ -23,10 +23,9 @@ import (
 
 // Bounds of the HTTP server.
 const (
-	maxBody     = 1 << 20 // bytes of one request
-	maxRequests = 64      // at once; more are told to come back
-	defaultTTL  = 24 * time.Hour
-	path        = "/mcp"
+	maxBody    = 1 << 20 // bytes of one request
+	defaultTTL = 24 * time.Hour
+	path       = "/mcp"
 )
 
 // Options of a server.
@@ -137,25 +136,10 @@ func (s *Server) handler() http.Handler {
 		server, _ := r.Context().Value(view{}).(*mcp.Server)
 		return server
 	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true})
-	slots := make(chan struct{}, maxRequests)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		run, known := s.grants.Lookup(loopback.Bearer(r.Header), s.opts.Now())
-		if !known {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="vise"`)
-			http.Error(w, "the token is unknown, expired or revoked", http.StatusUnauthorized)
-			return
-		}
+	return s.grants.Admit(s.opts.Now, func(w http.ResponseWriter, r *http.Request, run *granted) {
 		run.came.Store(true)
 		if r.URL.Path != path {
 			http.NotFound(w, r)
-			return
-		}
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		default:
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
 			return
 		}
 		inner.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), view{}, run.server)))

@@ -7,7 +7,6 @@ package toolserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,13 +25,12 @@ import (
 
 // Bounds of a gate.
 const (
-	maxBody     = 4 << 20 // bytes of one message, of either side
-	maxRequests = 64      // at once; more are told to come back
-	maxTools    = 512     // of one server
-	maxSpans    = 10_000  // of one turn
-	maxKept     = 1 << 20 // bytes of arguments, and of a result, in the trace
-	callTime    = 5 * time.Minute
-	startTime   = 30 * time.Second
+	maxBody   = 4 << 20 // bytes of one message, of either side
+	maxTools  = 512     // of one server
+	maxSpans  = 10_000  // of one turn
+	maxKept   = 1 << 20 // bytes of arguments, and of a result, in the trace
+	callTime  = 5 * time.Minute
+	startTime = 30 * time.Second
 )
 
 // Spec is one server: a command that speaks the protocol on its standard streams, or
@@ -159,7 +157,7 @@ func (g *Gate) connect(ctx context.Context, spec Spec) error {
 			return fmt.Errorf("it has more than %d tools", maxTools)
 		}
 		view.AddTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return g.call(ctx, l, tool.Name, req.Params.Arguments), nil
+			return g.call(ctx, l, tool.Name, req.Params), nil
 		})
 	}
 	g.views[spec.Name] = view
@@ -216,23 +214,9 @@ func (g *Gate) handler() http.Handler {
 	inner := mcp.NewStreamableHTTPHandler(func(r *http.Request) *mcp.Server {
 		return g.views[strings.TrimPrefix(r.URL.Path, "/mcp/")]
 	}, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true})
-	slots := make(chan struct{}, maxRequests)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, known := g.grants.Lookup(loopback.Bearer(r.Header), g.o.Now()); !known {
-			w.Header().Set("WWW-Authenticate", `Bearer realm="vise"`)
-			http.Error(w, "the token is unknown or revoked", http.StatusUnauthorized)
-			return
-		}
+	return g.grants.Admit(g.o.Now, func(w http.ResponseWriter, r *http.Request, _ struct{}) {
 		if g.views[strings.TrimPrefix(r.URL.Path, "/mcp/")] == nil {
 			http.NotFound(w, r)
-			return
-		}
-		select {
-		case slots <- struct{}{}:
-			defer func() { <-slots }()
-		default:
-			w.Header().Set("Retry-After", "1")
-			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
 			return
 		}
 		inner.ServeHTTP(w, r)
@@ -240,12 +224,12 @@ func (g *Gate) handler() http.Handler {
 }
 
 // call answers one call of a tool.
-func (g *Gate) call(ctx context.Context, l *line, tool string, raw json.RawMessage) *mcp.CallToolResult {
-	input := string(raw)
+func (g *Gate) call(ctx context.Context, l *line, tool string, asked *mcp.CallToolParamsRaw) *mcp.CallToolResult {
+	input := string(asked.Arguments)
 	if input == "" {
 		input = "{}"
 	}
-	at := g.begin(driver.SpanTool+" "+l.name+"/"+tool, input)
+	at := g.begin(l.name, tool, input, callID(asked.Meta))
 	if !g.o.Live {
 		got, ok := g.o.Tape.Call(l.name, tool, input)
 		if !ok {
@@ -259,7 +243,7 @@ func (g *Gate) call(ctx context.Context, l *line, tool string, raw json.RawMessa
 	}
 	ctx, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
-	result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: raw})
+	result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: asked.Arguments})
 	if err != nil {
 		g.end(at, driver.ByServer, err.Error(), err)
 		return failed(err.Error())
@@ -311,15 +295,32 @@ type place struct {
 	turn, index int // index is -1 when the turn holds no more
 }
 
-func (g *Gate) begin(name, input string) place {
+// callID is the name that the agent itself gives to a call, where it says so beside the
+// call: Claude Code writes "claudecode/toolUseId" into its _meta.
+func callID(meta mcp.Meta) string {
+	for key, v := range meta {
+		switch name := key[strings.LastIndexByte(key, '/')+1:]; strings.ToLower(strings.ReplaceAll(name, "_", "")) {
+		case "tooluseid", "toolcallid", "callid":
+			if id, ok := v.(string); ok && len(id) <= 256 {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+func (g *Gate) begin(server, tool, input, id string) place {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.spans) >= maxSpans {
 		return place{g.turn, -1}
 	}
 	g.made++
-	s := trace.Span{ID: fmt.Sprintf("%s.t%d", g.trace, g.made), Kind: trace.CHAIN, Name: name, Input: bounded(input), Start: g.o.Now(), Pending: true,
-		Attrs: map[string]any{"source": "toolserver"}}
+	s := trace.Span{ID: fmt.Sprintf("%s.t%d", g.trace, g.made), Kind: trace.TOOL, Name: tool, Input: bounded(input), Start: g.o.Now(), Pending: true,
+		Attrs: map[string]any{"source": "toolserver", driver.AttrServer: server, driver.AttrServerTool: tool}}
+	if id != "" {
+		s.Attrs["call_id"] = id
+	}
 	if len(s.Input) < len(input) {
 		s.Attrs["cut"] = true
 	}

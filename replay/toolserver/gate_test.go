@@ -116,7 +116,7 @@ func TestB40B42CallsAreRecordedAndServed(t *testing.T) {
 		t.Fatalf("%d calls: %q", called(), live)
 	}
 	spans := g.Spans()
-	if len(spans) != 5 || spans[0].Name != "mcp orders/lookup" || spans[0].Kind != trace.CHAIN || spans[0].Attrs["answered_by"] != driver.ByServer ||
+	if len(spans) != 5 || spans[0].Name != "lookup" || spans[0].Attrs["tool_server"] != "orders" || spans[0].Kind != trace.TOOL || spans[0].Attrs["answered_by"] != driver.ByServer ||
 		spans[3].Error != "no such order" || spans[0].Input != `{"order":"a"}` || spans[0].Output != live[0] || spans[0].Pending {
 		t.Fatalf("spans %+v", spans)
 	}
@@ -135,6 +135,19 @@ func TestB40B42CallsAreRecordedAndServed(t *testing.T) {
 	}
 	if got := g.Answered(); got[driver.ByRecording] != 5 || got[driver.ByNobody] != 2 || got[driver.ByServer] != 0 {
 		t.Errorf("counted %v", got)
+	}
+}
+
+// Recordings of earlier versions told of calls in spans of another kind.
+func TestAnswersFromEarlierVersions(t *testing.T) {
+	tape := driver.NewTape([]trace.Turn{{Spans: []trace.Span{
+		{Kind: trace.TOOL, Name: "lookup", Input: `{"order":"a"}`, Output: "as the agent has it"},
+		{Kind: trace.CHAIN, Name: "mcp orders/lookup", Input: `{"order":"a"}`, Output: "found", Attrs: map[string]any{"answered_by": driver.ByServer}},
+	}}}, nil)
+	for _, want := range []bool{true, false} {
+		if got, ok := tape.Call("orders", "lookup", `{"order":"a"}`); ok != want || ok && got.Output != "found" {
+			t.Errorf("%v, %+v", ok, got)
+		}
 	}
 }
 
