@@ -16,6 +16,7 @@ import (
 //	S flags u8, limit u32, prefix, from, after       scan, one batch        → p more u8, (key, value)...
 //	W after u64, milliseconds u32                    wait at the journal    → w last seq u64
 //	E                                                end: the next B begins anew → o
+//	A request                                        asks the owner to do something → v reply
 //
 // Texts inside a body are preceded by their length (u32). Any question may be
 // answered by x and a message, after which the server hangs up. A connection is used
@@ -26,6 +27,7 @@ const (
 	opScan  = 'S'
 	opWait  = 'W'
 	opEnd   = 'E'
+	opAsk   = 'A'
 
 	ansOK    = 'o'
 	ansValue = 'v'

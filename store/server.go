@@ -23,7 +23,8 @@ const (
 	maxSocketPath = 103
 )
 
-// server answers other processes out of the owner's database. It only reads.
+// server answers other processes out of the owner's database. It only reads, and passes
+// on what they ask the owner to do (see OnRequest).
 type server struct {
 	s      *Store
 	l      *net.UnixListener
@@ -175,6 +176,9 @@ func (p *peer) answer(op byte, body []byte) (ans byte, reply []byte, err error) 
 	case opEnd:
 		p.end()
 		return ansOK, nil, nil
+	case opAsk:
+		reply, err := p.v.s.answer(p.v.ctx, body)
+		return ansValue, reply, err
 	case opWait:
 		if len(body) != 12 {
 			return 0, nil, errShort

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync/atomic"
 	"time"
 
 	badger "github.com/dgraph-io/badger/v4"
@@ -76,6 +77,7 @@ type Store struct {
 	// ruleIndex serves searches among the rules of the owner.
 	ruleIndex ruleIndex
 	recovery  *Recovery
+	handler   atomic.Pointer[Handler] // of requests of other processes
 }
 
 // Recovery tells what the store found when its previous owner had not closed it.

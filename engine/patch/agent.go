@@ -67,6 +67,8 @@ func (b *Bench) Start(ctx context.Context, q Request) (run.Run, error) {
 	}
 	r := run.Run{ID: b.newID(), Task: b.mask(q.Task, maxPacketTask), Command: b.shown(q.Argv), Created: b.now(), Status: run.Running,
 		BaseDigest: base.Digest, BaseFiles: len(base.Files), LeftOut: left, NotTaken: notTaken(base.Skipped), PolicyDigest: digest, PolicyFile: name, Policy: p, Decision: p.Command(q.Argv)}
+	ctx, end := b.stoppable(ctx, r.ID)
+	defer end()
 	limited, stop := context.WithTimeoutCause(ctx, b.o.MaxRuntime, errBudget)
 	defer stop()
 	purse, err := b.o.Reserve(trace.Usage{})

@@ -79,6 +79,7 @@ type Bench struct {
 	// active are runs whose agent or proof is at work, using the bases of coming runs.
 	active map[string]bool
 	using  map[string]int
+	stops  map[string]map[*context.CancelCauseFunc]bool // by run: what Cancel ends
 	// writing is held by whoever takes a base, writes to the project or removes a run.
 	writing chan struct{}
 }
@@ -121,7 +122,7 @@ func New(o Options) (*Bench, error) {
 			*p = real
 		}
 	}
-	return &Bench{o: o, loops: map[string]bool{}, active: map[string]bool{}, using: map[string]int{}, writing: make(chan struct{}, 1)}, nil
+	return &Bench{o: o, loops: map[string]bool{}, active: map[string]bool{}, using: map[string]int{}, stops: map[string]map[*context.CancelCauseFunc]bool{}, writing: make(chan struct{}, 1)}, nil
 }
 
 func (b *Bench) now() time.Time { return b.o.Store.Now() }

@@ -1,11 +1,15 @@
 package patch_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"vise/engine/patch"
 	"vise/engine/patch/run"
 )
 
@@ -40,5 +44,36 @@ func TestIgnoredDependencyThatOnlyThePatchUses(t *testing.T) {
 	r, err := d.bench.Prove(t.Context(), d.start([]string{"sh", "-c", "echo 'import vendor_' > m.py"}).ID)
 	if err != nil || r.Proof.Class != "tests" || r.Route.Kind != "RETRY" || !strings.Contains(strings.Join(r.Proof.Reasons, "; "), "it lacks vendor_/") {
 		t.Fatalf("%+v %+v %v", r.Proof, r.Route, err)
+	}
+}
+
+// What no workspace can have is told with its run, and as a possible cause when a proof
+// fails for it. Projects that differ in nothing else share a base, and not these.
+func TestEntriesThatCannotBeTakenAreTold(t *testing.T) {
+	policy := strings.Replace(fast, "check.sh", "-c\", \"cat abs/x && echo 1 passed", 1)
+	d := newDesk(t, map[string]string{"value.txt": "base", "vise-policy.toml": policy}, func(o *patch.Options) { o.Sandbox = "off" })
+	first := d.start([]string{"sh", "-c", "echo 1 > value.txt"})
+	if first.NotTaken != nil {
+		t.Errorf("there is nothing of the kind yet: %v", first.NotTaken)
+	}
+	if err := os.Symlink("/usr", filepath.Join(d.root, "abs")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(d.root, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := d.start([]string{"sh", "-c", "echo 2 > value.txt"})
+	if r.BaseDigest != first.BaseDigest || len(r.NotTaken) != 2 || r.NotTaken["abs"] != "a link that leads out of the project" || r.NotTaken["pipe"] != "neither a file nor a link" {
+		t.Errorf("not taken: %v", r.NotTaken)
+	}
+	if words := r.NotTakenWords(1); words != "abs: a link that leads out of the project; and 1 more; in no workspace" {
+		t.Errorf("in words: %s", words)
+	}
+	r, err := d.bench.Prove(t.Context(), r.ID)
+	if err != nil || r.Proof.Verdict == run.Proven {
+		t.Fatalf("%v, %+v", err, r.Proof)
+	}
+	if all := strings.Join(r.Proof.Reasons, "\n"); !strings.Contains(all, "it may lack abs, which cannot be in a workspace: a link that leads out") {
+		t.Errorf("because %s", all)
 	}
 }

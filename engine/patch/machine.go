@@ -97,9 +97,18 @@ type machine struct {
 	last  time.Time // when the running effect began
 }
 
-// drive runs the loop until it is done. An error leaves the loop where it is, to
-// be taken up again.
+// drive runs the loop until it is done, or a person cancels it, also in the midst of an
+// effect. An error leaves the loop where it is, to be taken up again.
 func (m *machine) drive(ctx context.Context, l *run.Loop) error {
+	err := m.states(ctx, l)
+	if err != nil && l.State != run.StateDone && errors.Is(context.Cause(ctx), errCancelled) {
+		m.end(l, run.Stopped, run.Reason{Code: "cancelled"})
+		err = m.Save(ctx, l)
+	}
+	return err
+}
+
+func (m *machine) states(ctx context.Context, l *run.Loop) error {
 	t := tables[l.Profile]
 	for l.State != run.StateDone {
 		if err := m.Save(ctx, l); err != nil {

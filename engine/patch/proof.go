@@ -31,6 +31,8 @@ func (b *Bench) Prove(ctx context.Context, id string) (run.Run, error) {
 	if r.Status == run.Running {
 		return r, fmt.Errorf("prove %s: its agent is still running, or was cut off; start the run again", id)
 	}
+	ctx, end := b.stoppable(ctx, id)
+	defer end()
 	r.Proving, r.ProofCut = true, false
 	if err := b.put(ctx, r, event.Event{Type: event.PatchState, Data: map[string]any{"state": string(run.StateProve)}}); err != nil {
 		return r, err

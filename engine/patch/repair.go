@@ -65,6 +65,8 @@ func (b *Bench) Repair(ctx context.Context, q RepairRequest) (run.Loop, error) {
 	if err != nil {
 		return fail(l, err)
 	}
+	ctx, end := b.stoppable(ctx, q.RunID)
+	defer end()
 	m := &machine{world: &shop{Bench: b, q: q}, exact: l.Profile == risk.Default}
 	if err := m.drive(ctx, &l); err != nil {
 		return fail(l, err)

@@ -27,7 +27,7 @@ import (
 
 func (a *app) patchCmd() *cobra.Command {
 	c := &cobra.Command{Use: "patch", Short: "Run a coding agent in a workspace, prove its patch, apply it"}
-	c.AddCommand(a.patchRun(), a.patchLs(), a.patchShow(), a.patchDiff(), a.patchProve(), a.patchApply(), a.patchRm(), a.patchSchema())
+	c.AddCommand(a.patchRun(), a.patchLs(), a.patchShow(), a.patchDiff(), a.patchProve(), a.patchApply(), a.patchCancel(), a.patchRm(), a.patchSchema())
 	return c
 }
 
@@ -92,15 +92,20 @@ func (a *app) tellAgentSpent(h *harness) {
 
 // withBench opens the project as the store's owner with its patch loop.
 func (a *app) withBench(ctx context.Context, narrate bool, fn func(*patch.Bench, *harness) error) error {
-	return a.withHarness(ctx, needs{narrate: narrate}, func(h *harness) error {
+	err := a.withHarness(ctx, needs{narrate: narrate}, func(h *harness) error {
 		defer func() { a.tellAgentSpent(h) }()
 		b, err := a.bench(h.cfg, h.store, h.Events(), h.ledger)
 		if err != nil {
 			return err
 		}
 		a.sweepPatches(ctx, b)
+		answerPatch(h.store, b, "vise patch or vise repair")
 		return fn(b, h)
 	})
+	if errors.Is(err, patch.ErrCancelled) {
+		return &exitErr{exitInterrupted, err}
+	}
+	return busyWith(ctx, err)
 }
 
 // sweepPatches clears up behind a killed process; what cannot be cleared up hinders nobody.

@@ -79,10 +79,18 @@ func (a *app) repairCmd() *cobra.Command {
 			if steps < 0 || cancel && steps > 0 {
 				return usagef("repair: --steps takes a positive number, and not with --cancel")
 			}
-			switch {
-			case cancel:
-				q.Stepper = &stepsThen{0, patch.Cancel()}
-			case steps > 0:
+			if cancel {
+				id, l, _, err := a.cancelled(cmd.Context(), q.RunID)
+				if err != nil {
+					return err
+				}
+				if l.RunID == "" {
+					a.done("cancelled", id) // its agent or its proof
+					return nil
+				}
+				return a.repaired(l)
+			}
+			if steps > 0 {
 				q.Stepper = &stepsThen{steps, patch.ErrHeld}
 			}
 			return a.withBench(cmd.Context(), true, func(b *patch.Bench, h *harness) error {
@@ -97,17 +105,6 @@ func (a *app) repairCmd() *cobra.Command {
 					return err
 				}
 				q.RunID = id
-				if cancel {
-					l, found, err := b.Loop(id)
-					switch {
-					case err != nil:
-						return err
-					case !found:
-						return fmt.Errorf("repair %s: nothing to cancel: it was never repaired", id)
-					case l.Status != "":
-						return fmt.Errorf("repair %s: nothing to cancel: it ended %s", id, l.Status)
-					}
-				}
 				l, err := b.Repair(cmd.Context(), q)
 				if flushed := h.narrator.flush(); err == nil {
 					err = flushed
@@ -123,13 +120,7 @@ func (a *app) repairCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := a.printLoop(l); err != nil {
-					return err
-				}
-				if code := run.Exit(l.Status); code != exitDone {
-					return &exitErr{code, fmt.Errorf("repair %s: %s: %s", l.RunID, l.Status, patch.Says(l))}
-				}
-				return nil
+				return a.repaired(l)
 			})
 		},
 	}
@@ -144,8 +135,19 @@ func (a *app) repairCmd() *cobra.Command {
 	f.StringVar(&profile, "profile", "default", "default, or seed: AgentDiff 0.4's order and rules")
 	f.IntVar(&steps, "steps", 0, "hold after so many states; called again, it goes on")
 	f.BoolVar(&q.Again, "again", false, "start over where the run is repaired already")
-	f.BoolVar(&cancel, "cancel", false, "end a loop that is held or was cut off")
+	f.BoolVar(&cancel, "cancel", false, "end the loop: one that is held or was cut off, or goes on in another process")
 	return c
+}
+
+// repaired prints a loop that ended, and ends with its code.
+func (a *app) repaired(l run.Loop) error {
+	if err := a.printLoop(l); err != nil {
+		return err
+	}
+	if code := run.Exit(l.Status); code != exitDone {
+		return &exitErr{code, fmt.Errorf("repair %s: %s: %s", l.RunID, l.Status, patch.Says(l))}
+	}
+	return nil
 }
 
 // stepsThen lets a number of states pass and then ends with an error.

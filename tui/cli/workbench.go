@@ -106,6 +106,7 @@ func (a *app) openWorkbench(ctx context.Context, cfg *config.Config, o opening) 
 			return err
 		}
 		a.sweepPatches(ctx, s.Patch)
+		answerPatch(h.store, s.Patch, "the workbench, where patches are applied in Attempts")
 		s.Errands = a.errands(h, s.Patch)
 		s.Audit = func(tx *store.Tx) (evidence.Audit, error) {
 			found, _, err := a.audit(tx, cfg)
