@@ -58,17 +58,20 @@ func (r *Redactor) Payload(s string) (string, int) {
 	return textOf(out), n
 }
 
-// Any masks a decoded JSON value (maps, slices, strings) and returns a copy where
-// something was masked; the value given is never changed.
+// Any masks a value that stands for JSON and returns a copy where something was masked;
+// the value given is never changed. Maps, slices, texts and numbers keep their types;
+// any other value comes back as decoded JSON when something in it was masked, and one
+// that is no JSON as it was.
 func (r *Redactor) Any(v any) (any, int) { return r.any(v, false) }
 
 func (r *Redactor) any(v any, sensitive bool) (any, int) {
 	switch v := v.(type) {
 	case string:
 		return r.value(v, sensitive)
-	case json.Number:
-		if sensitive {
-			return r.mask(v.String()), 1
+	case nil, bool:
+	case json.Number, float64, float32, int, int64, int32, uint, uint64, uint32:
+		if raw, err := json.Marshal(v); sensitive && err == nil { // spelled as JSON masks it
+			return r.mask(textOf(raw)), 1
 		}
 	case []any:
 		out, n := v, 0
@@ -114,6 +117,27 @@ func (r *Redactor) any(v any, sensitive bool) (any, int) {
 			out[name] = x
 			n += k + m
 		}
+		return out, n
+	default:
+		return r.other(v, sensitive)
+	}
+	return v, 0
+}
+
+// other masks a value of a type that any does not know (a struct, a map of texts, a
+// list of maps, raw JSON) as the JSON that it is written as.
+func (r *Redactor) other(v any, sensitive bool) (any, int) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return v, 0
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var plain any
+	if dec.Decode(&plain) != nil {
+		return v, 0
+	}
+	if out, n := r.any(plain, sensitive); n > 0 {
 		return out, n
 	}
 	return v, 0

@@ -328,3 +328,57 @@ func BenchmarkRedactJSON(b *testing.B) {
 		}
 	}
 }
+
+// A text with any number of kinds of credential is masked to the last one: an
+// environment that was printed has dozens.
+func TestRedactManyKinds(t *testing.T) {
+	h := "0123456789abcdef0123456789abcdef0123"
+	list := []string{
+		"sk-" + h, "sk_live_" + h, "AIza" + h[:35], "hf_" + h, "SK" + h[:32], "gsk_" + h, "SG." + h + "." + h, "AKIA0123456789ABCDEF", "ghp_" + h,
+		"github_pat_" + h, "glpat-" + h, "xai-" + h, "pplx-" + h, "r8_" + h, "fw_" + h, "ntn_" + h, "tvly-" + h, "ATATT3x" + h, "tskey-auth-" + h,
+		"dckr_pat_" + h, "dp.pt." + h, "glrt-" + h, "dapi" + h[:32], "npm_" + h, "hvs." + h, "ya29." + h, "xoxb-" + h, "PASSWORD=hunter22", "https://u:hunter22@h",
+	}
+	got, n := DefaultRedactor().Text(strings.Join(list, "\n"))
+	if n != len(list) || strings.Contains(got, h[:16]) || strings.Contains(got, "hunter22") {
+		t.Errorf("%d of %d masked:\n%s", n, len(list), got)
+	}
+	// An expression that finds something in all that is left leaves nothing.
+	greedy, err := NewRedactor(RedactOptions{Extra: []string{`^[^ ] ?`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := greedy.Text(strings.Repeat("a b c d ", 200)); strings.Contains(placeholder.ReplaceAllString(got, ""), "a") {
+		t.Errorf("left: %.200s", got)
+	}
+}
+
+// Any masks what JSON masks, whatever Go type says it.
+func TestRedactAnySaysWhatJSONSays(t *testing.T) {
+	r := DefaultRedactor()
+	type login struct {
+		User     string
+		Password string `json:"password"`
+	}
+	for _, v := range []map[string]any{
+		{"password": 12345678.0}, {"password": 12345678}, {"password": int64(5)}, {"password": json.Number("1e5")}, {"pin": map[string]string{"password": "hunter22"}},
+		{"l": []map[string]any{{"password": "hunter22"}}}, {"raw": json.RawMessage(`{"token":"hunter22"}`)}, {"s": login{"ann", "hunter22"}}, {"p": &login{"ann", "hunter22"}},
+		{"token": []int{1, 2}}, {"m": map[string][]string{"secret": {"hunter22", "hunter23"}}}, {"password": true, "n": nil, "k": []any{1.5}},
+	} {
+		before, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, n, err := r.JSON(before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, k := r.Any(v)
+		after, err := json.Marshal(got)
+		if err != nil || k != n || string(after) != string(want) {
+			t.Errorf("Any(%s) = %s (%d), JSON says %s (%d)", before, after, k, want, n)
+		}
+		if now, _ := json.Marshal(v); string(now) != string(before) {
+			t.Errorf("Any changed what it was given: %s is %s", before, now)
+		}
+	}
+}

@@ -13,7 +13,7 @@ const maxHeldLine = maxKeyBlock
 // Stream masks credentials in what is written to it piece by piece, such as the
 // output of a process: pieces end anywhere, also in the middle of a secret, so
 // only whole lines are passed on, and a private key block only as a whole. A line
-// of more than 64 KB is passed on in parts that end at a blank where it has one.
+// of more than 64 KB is passed on in parts, cut where no secret is.
 // Held is what is held back as it came, unmasked: the line that has not ended, or a
 // private key whose end has not come.
 func (s *Stream) Held() string {
@@ -71,9 +71,7 @@ func (s *Stream) pass(all bool) {
 			n = beforeOpenKey(s.held, n)
 		}
 		if n == 0 && len(s.held) >= maxHeldLine {
-			if n = bytes.LastIndexAny(s.held, " \t\r\n") + 1; n == 0 {
-				n = len(s.held)
-			}
+			n = s.part()
 		}
 	}
 	if n == 0 || s.err != nil {
@@ -84,6 +82,36 @@ func (s *Stream) pass(all bool) {
 		s.err = err
 	}
 	s.held = append(s.held[:0], s.held[n:]...)
+}
+
+// Bounds of the search for a place to cut a long line at: how much stays behind the
+// cut, so that it shows what a secret at the cut would look like, and how many places are tried.
+const (
+	behindCut = 4 << 10
+	maxCuts   = 16
+)
+
+// part is where a line that is too long is cut: at a blank where it has one, and where
+// the two sides say masked what the whole says, so that neither a secret nor a name and
+// its value fall apart.
+func (s *Stream) part() int {
+	whole, _ := s.by.Text(string(s.held))
+	end := len(s.held) - behindCut
+	for range maxCuts {
+		n := bytes.LastIndexAny(s.held[:end], " \t\r\n") + 1
+		if n == 0 {
+			n = end
+		}
+		left, _ := s.by.Text(string(s.held[:n]))
+		right, _ := s.by.Text(string(s.held[n:]))
+		if left+right == whole {
+			return n
+		}
+		if end = min(n-1, end-behindCut/8); end < maxHeldLine/4 {
+			break
+		}
+	}
+	return len(s.held)
 }
 
 // beforeOpenKey is n, or where a private key block begins in text[:n] whose end

@@ -69,3 +69,35 @@ var errFull = errors.New("full")
 type writeError struct{}
 
 func (writeError) Write([]byte) (int, error) { return 0, errFull }
+
+// A line that is too long to be held is cut, but never between a name and its value,
+// nor within a secret, wherever the bound falls.
+func TestStreamCutsLongLines(t *testing.T) {
+	secret := "q7Zk2Lw9Xc4Vb8Nm1Qz5Rt6Yu3"
+	for _, c := range []struct{ name, filler, pair string }{
+		{"name and value", "some words ", `"password": "hunter2 hunter2hunter2" `},
+		{"name, blank, value", "some words ", "api_key = " + secret + " "},
+		{"no blanks", "abcdefghij,", "ghp_" + secret + ","},
+		{"option", "words ", "--password " + secret + " "},
+	} {
+		unit := strings.Repeat(c.filler, 30) + c.pair
+		text := strings.Repeat(unit, 5*maxHeldLine/len(unit))
+		want, n := DefaultRedactor().Text(text)
+		if n < 5*maxHeldLine/len(unit) {
+			t.Fatalf("%s: the text has %d secrets", c.name, n)
+		}
+		for shift := range 7 {
+			var out bytes.Buffer
+			s := NewStream(&out, DefaultRedactor())
+			for rest := strings.Repeat("z", 53*shift) + " " + text; rest != ""; {
+				k := min(len(rest), 1000+shift)
+				_, _ = s.Write([]byte(rest[:k]))
+				rest = rest[k:]
+			}
+			_ = s.Close()
+			if got := strings.TrimLeft(out.String(), "z "); got != want {
+				t.Errorf("%s, shift %d: the parts differ from the whole", c.name, shift)
+			}
+		}
+	}
+}
