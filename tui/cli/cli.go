@@ -93,7 +93,7 @@ func Run(ctx context.Context, args []string, s Surroundings) int {
 	}
 	code := exitCode(ctx, err)
 	if err != nil && code != exitInterrupted {
-		a.note("vise: %s", strings.TrimPrefix(block(err.Error()), "vise: "))
+		a.note("vise: %s", strings.TrimPrefix(string(block(err.Error())), "vise: "))
 	}
 	return code
 }
@@ -179,8 +179,8 @@ func (a *app) prepare() error {
 	return nil
 }
 
-// note writes a line for people to standard error; data stays on standard output. It is
-// masked: a line may quote what an agent, a tool or a server has said, and the standard
+// note writes a line for people to standard error; data stays on standard output. It can
+// drive no terminal, and it is masked: a line may quote what an agent, a tool or a server has said, and the standard
 // error of a CI run is a log that many read.
 func (a *app) note(format string, args ...any) {
 	red := a.red
@@ -188,5 +188,5 @@ func (a *app) note(format string, args ...any) {
 		red = guard.DefaultRedactor()
 	}
 	text, _ := red.Text(fmt.Sprintf(format, args...))
-	fmt.Fprintln(a.errw, text)
+	fmt.Fprintln(a.errw, block(text))
 }

@@ -104,7 +104,7 @@ func (a *app) printEpisode(e episode.Episode, steps []episode.Step) {
 	}
 	for _, st := range steps {
 		a.out.printf("")
-		if st.Kept {
+		if st.Kept && e.Fork != nil {
 			a.out.printf("attempt %d, turn %d  (kept from %s)", st.Attempt, st.Turn, e.Fork.Of)
 		} else {
 			a.out.printf("attempt %d, turn %d  (%d in, %d out)", st.Attempt, st.Turn, st.Usage.Input, st.Usage.Output)

@@ -36,7 +36,7 @@ func (a *app) initCmd() *cobra.Command {
 				if a.json {
 					return a.out.object("vise.container/1", map[string]string{"containerfile": containerfile})
 				}
-				a.out.printf("%s", strings.TrimSuffix(containerfile, "\n"))
+				a.out.printf("%s", block(strings.TrimSuffix(containerfile, "\n")))
 				return a.out.err
 			}
 			dir := a.dir

@@ -134,7 +134,7 @@ func (n *narrator) cut() {
 }
 
 func (n *narrator) say(line string) {
-	if line = strings.TrimRight(block(strings.ToValidUTF8(line, "\uFFFD")), " \t"); line != "" {
+	if line = strings.TrimRight(cell(strings.ToValidUTF8(line, "\uFFFD")), " "); line != "" {
 		n.a.note("  %s │ %s", n.phase, line)
 	}
 }

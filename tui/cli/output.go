@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"sort"
 	"strconv"
@@ -21,9 +22,9 @@ import (
 	"vise/engine/trace"
 )
 
-// output writes data to stdout: JSON Lines with --json, text otherwise. Text
-// that came from sessions, agents or models passes guard.Visible first, so that
-// nothing recorded can drive the terminal.
+// output writes data to stdout: JSON Lines with --json, text otherwise. Every line of
+// text passes guard.Visible here, whatever was printed into it, so that nothing recorded
+// can drive the terminal; show and block are for its length and its lines.
 type output struct {
 	mu   sync.Mutex
 	w    io.Writer
@@ -141,26 +142,40 @@ func (a *app) done(what, id string) {
 	a.out.printf("%s %s", what, show(id, 128))
 }
 
-// printf writes one line of text; nothing with --json.
+// printf writes one line of text; nothing with --json. A text printed into it stays on
+// the line unless it is a block: nothing recorded begins a line that reads like ours.
 func (o *output) printf(format string, a ...any) {
 	if o.json {
 		return
 	}
-	if o.plain {
-		for i := range a {
-			if s, ok := a[i].(string); ok {
-				a[i] = plainCell(s)
-			}
+	_ = o.write([]byte(o.text(format, a) + "\n"))
+}
+
+// text is a format with its texts, safe for a terminal.
+func (o *output) text(format string, a []any) lines {
+	for i := range a {
+		if reflect.ValueOf(a[i]).Kind() != reflect.String {
+			continue
 		}
+		s := fmt.Sprint(a[i])
+		if _, whole := a[i].(lines); !whole {
+			s = cell(s)
+		}
+		if o.plain {
+			s = plainCell(s)
+		}
+		a[i] = s
+	}
+	if o.plain {
 		format = plainFormat(format)
 	}
-	_ = o.write(fmt.Appendf(nil, format+"\n", a...))
+	return block(fmt.Sprintf(format, a...))
 }
 
 // block writes text that may have many lines, the later ones indented, behind what the
 // format says before its last %s. A text of many megabytes is written piece by piece.
 func (o *output) block(format, text, indent string, before ...any) {
-	safe := func(s string) string { return strings.ReplaceAll(block(s), "\n", "\n"+indent) }
+	safe := func(s string) lines { return lines(strings.ReplaceAll(string(block(s)), "\n", "\n"+indent)) }
 	if len(text) <= longtext.Over {
 		o.printf(format, append(before, safe(text))...)
 		return
@@ -168,11 +183,7 @@ func (o *output) block(format, text, indent string, before ...any) {
 	if o.json {
 		return
 	}
-	format = strings.TrimSuffix(format, "%s")
-	if o.plain {
-		format = plainFormat(format)
-	}
-	_ = o.write(fmt.Appendf(nil, format, before...))
+	_ = o.write([]byte(o.text(strings.TrimSuffix(format, "%s"), before)))
 	for len(text) > 0 {
 		n := min(len(text), 64<<10)
 		// A line end if there is one: what is beside a character can decide how it is shown.
@@ -197,11 +208,19 @@ func show(s string, n int) string {
 	return s
 }
 
-// block returns untrusted text for text output, keeping its lines.
-func block(s string) string { return guard.Visible(s) }
+// lines is text that may be printed as several lines.
+type lines string
 
-// table writes rows under a header; cells are already safe.
+// block returns untrusted text for text output, keeping its lines.
+func block(s string) lines { return lines(guard.Visible(s)) }
+
+// table writes rows under a header: a record one line, whatever its cells hold.
 func (o *output) table(header []string, rows [][]string) error {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+		}
+	}
 	if o.plain {
 		return o.plainTable(header, rows)
 	}
@@ -215,6 +234,16 @@ func (o *output) table(header []string, rows [][]string) error {
 		return err
 	}
 	return o.write(o.linkedTable(header, rows, trimTrailing(b.Bytes())))
+}
+
+// cell is untrusted text as one cell of a table: nothing in it ends the cell or the row.
+func cell(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return ' '
+		}
+		return r
+	}, guard.Visible(s))
 }
 
 // trimTrailing removes the padding tabwriter leaves at line ends.
@@ -232,9 +261,9 @@ func (o *output) event(e event.Event) error {
 		return o.object("vise.event/1", e)
 	}
 	if o.plain {
-		return o.write([]byte(plainEvent(e, o.clock) + "\n"))
+		return o.write([]byte(block(plainEvent(e, o.clock)) + "\n"))
 	}
-	return o.write([]byte(eventLine(e, o.clock) + "\n"))
+	return o.write([]byte(cell(eventLine(e, o.clock)) + "\n"))
 }
 
 // eventLine is the one-line text form of an event: clock, type, then its sentence, or

@@ -206,7 +206,7 @@ func asked(r run.Run) string {
 			out = append(out, s)
 		}
 	}
-	return block(strings.Join(out, "; "))
+	return cell(strings.Join(out, "; "))
 }
 
 func (a *app) patchLs() *cobra.Command {

@@ -65,7 +65,7 @@ func (a *app) printPatch(b *patch.Bench, id string) error {
 		if err != nil {
 			return err
 		}
-		a.out.printf("%s", strings.TrimRight(block(p.Head+p.Text), "\n"))
+		a.out.printf("%s", block(strings.TrimRight(p.Head+p.Text, "\n")))
 		if p.Binary {
 			a.out.printf("(bytes that are no text, or a long one: not shown)")
 		}

@@ -137,7 +137,7 @@ func (a *app) printRun(r run.Run) error {
 // printTail prints the end of what a phase wrote.
 func (a *app) printTail(before string, f run.Phase) {
 	for _, line := range lastLines(f.Output, 12) {
-		a.out.printf("%s%s", before, strings.ReplaceAll(block(line), "\n", " "))
+		a.out.printf("%s%s", before, line)
 	}
 }
 

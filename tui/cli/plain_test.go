@@ -21,7 +21,8 @@ func TestPlainText(t *testing.T) {
 		{"           → %s", []any{"done"}, "\tresult\tdone\n"},
 		{"  %-22s %s  threshold %.2f", []any{"coherence", "–", 0.5}, "\tcoherence\tnone\tthreshold 0.50\n"},
 		{"agent %s · %d turns", []any{"a", 3}, "agent a\t3 turns\n"},
-		{"    %s", []any{"two\n  lines  apart"}, "\ttwo\n  lines  apart\n"},
+		{"    %s", []any{lines("two\n  lines  apart")}, "\ttwo\n  lines  apart\n"},
+		{"text %s", []any{"no\nblock \x1b[2J"}, "text no block \\x1b[2J\n"},
 		{"", nil, "\n"},
 	} {
 		var b bytes.Buffer

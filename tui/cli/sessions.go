@@ -62,7 +62,7 @@ func (a *app) sessionsLs() *cobra.Command {
 			rows := make([][]string, len(heads))
 			for i, h := range heads {
 				rows[i] = []string{show(h.ID, 128), string(h.Origin), show(h.Source, 16), strconv.Itoa(h.Counts.Turns), strconv.Itoa(h.Counts.Calls),
-					strconv.Itoa(h.Counts.Errors), h.Label, called(h)}
+					strconv.Itoa(h.Counts.Errors), show(h.Label, 40), called(h)}
 			}
 			return a.out.table([]string{"SESSION", "ORIGIN", "SOURCE", "TURNS", "CALLS", "ERRORS", "LABEL", "TITLE"}, rows)
 		},
