@@ -2,13 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"vise/engine/event"
@@ -163,102 +157,4 @@ func (h *Harness) moveRule(ctx context.Context, op, id string, move func(*rule.R
 		return fmt.Errorf("%s rule: %w", op, err)
 	}
 	return nil
-}
-
-// RenderRules writes rules.md and rules/SCOPE.md into a folder, each atomically,
-// and removes documents of scopes that have no live rule any more. The files are
-// artifacts for people and diffs; the store is the truth.
-func (h *Harness) RenderRules(dir string) ([]string, error) {
-	docs := map[string]string{}
-	if err := h.store.ReadRules(func(r rule.Reader) error {
-		index, err := rule.Index(r)
-		if err != nil {
-			return err
-		}
-		docs["rules.md"] = rule.RootMarkdown(index)
-		for _, e := range index {
-			doc, err := rule.Document(r, e.Scope, rule.DocOptions{TrialMin: h.cfg.Validate.TrialMinSessions})
-			if err != nil {
-				return err
-			}
-			doc.Links = true
-			docs[filepath.Join("rules", e.Scope+".md")] = doc.Markdown()
-		}
-		return nil
-	}); err != nil {
-		return nil, fmt.Errorf("render rules: %w", err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "rules"), 0o755); err != nil {
-		return nil, fmt.Errorf("render rules: %w", err)
-	}
-	var files []string
-	for name, text := range docs {
-		path := filepath.Join(dir, name)
-		if err := writeAtomically(path, []byte(text)); err != nil {
-			return nil, fmt.Errorf("render rules: %w", err)
-		}
-		files = append(files, path)
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, "rules"))
-	if err != nil {
-		return nil, fmt.Errorf("render rules: %w", err)
-	}
-	for _, e := range entries {
-		name := filepath.Join("rules", e.Name())
-		if _, live := docs[name]; !live && strings.HasSuffix(e.Name(), ".md") && !e.IsDir() {
-			if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("render rules: %w", err)
-			}
-		}
-	}
-	slices.Sort(files)
-	return files, nil
-}
-
-// ruleChanges are the events that tell of a change of the live rules.
-var ruleChanges = []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore}
-
-// renderedFile holds the sequence of the last change that was rendered.
-const renderedFile = ".rendered"
-
-// renderChanged renders the rules when they have changed since they were last rendered.
-func (h *Harness) renderChanged(dir string) error {
-	var seq uint64
-	if err := h.store.View(func(tx *store.Tx) error {
-		last, err := tx.LastEvents(1, ruleChanges...)
-		if len(last) > 0 {
-			seq = last[0].Seq
-		}
-		return err
-	}); err != nil {
-		return err
-	}
-	mark := filepath.Join(dir, "rules", renderedFile)
-	now := strconv.FormatUint(seq, 10)
-	if was, err := os.ReadFile(mark); err == nil && string(was) == now || seq == 0 {
-		return nil
-	}
-	// Changes that come while it renders leave the mark behind them: they are
-	// rendered again, never left out.
-	if _, err := h.RenderRules(dir); err != nil {
-		return err
-	}
-	return writeAtomically(mark, []byte(now))
-}
-
-// writeAtomically replaces a file: a reader sees the old text or the new, never half of one.
-func writeAtomically(path string, text []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(text)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err
 }

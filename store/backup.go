@@ -135,6 +135,9 @@ func Restore(ctx context.Context, o Options, file string) (r BackupReport, rep V
 	if o.InMemory || o.Dir == "" {
 		return r, rep, errors.New("a folder is needed: set Options.Dir")
 	}
+	if err := CheckFolder(o.Dir); err != nil {
+		return r, rep, err
+	}
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return r, rep, unwritable(o.Dir, err)
 	}

@@ -29,6 +29,9 @@ func (o Options) prepareDir() error {
 	if o.Dir == "" {
 		return errors.New("open store: no folder given: set Options.Dir to the project's .vise folder")
 	}
+	if err := CheckFolder(o.Dir); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(o.dbDir(), 0o700); err != nil {
 		return unwritable(o.Dir, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,11 +30,20 @@ type ownerLock struct {
 
 func ownerPath(dir string) string { return filepath.Join(dir, "owner") }
 
-// acquire becomes the owner or fails with *BusyError.
+// acquire becomes the owner or fails with *BusyError. The file is emptied then, so that
+// it must be one that an owner wrote: the folder may have come with a cloned repository,
+// or be another one than was meant.
 func acquire(dir string) (*ownerLock, error) {
-	f, err := os.OpenFile(ownerPath(dir), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(ownerPath(dir), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, &LinkError{Path: ownerPath(dir)}
+	}
 	if err != nil {
 		return nil, unwritable(dir, err)
+	}
+	if err := ours(f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("open store: %s is not what vise wrote there: %w; move it away, or choose another folder (store.path)", f.Name(), err)
 	}
 	for {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -58,6 +68,28 @@ func acquire(dir string) (*ownerLock, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// ours checks that a file is one that an owner wrote, or a part of one: a power cut can
+// leave it cut short or full of zeros.
+func ours(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("it is no regular file")
+	}
+	const begin = `{"pid":`
+	var head [len(begin)]byte
+	n, err := f.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if text := strings.TrimRight(string(head[:n]), "\x00"); !strings.HasPrefix(begin, text) {
+		return errors.New("it does not begin as the file of an owner does")
+	}
+	return nil
 }
 
 // announce tells where the socket is.

@@ -80,12 +80,15 @@ func (r Rule) Progress(needed int) string {
 	return fmt.Sprintf("%d/%d", len(r.Trial.ObservedSessions), needed)
 }
 
+// DocumentHeading is how every rendered document of rules begins, the index too.
+const DocumentHeading = "# Operating rules"
+
 // Markdown renders the document. Each rule is one line: its text and rationale
 // are untrusted, so line breaks are folded and Markdown in them is escaped, and
 // no rule can forge another rule or a heading.
 func (d Doc) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Operating rules: %s\n\n%s\n", d.Scope, escapeMarkdown(d.Description))
+	fmt.Fprintf(&b, DocumentHeading+": %s\n\n%s\n", d.Scope, escapeMarkdown(d.Description))
 	if d.Empty() {
 		b.WriteString("\nNo rules yet.\n")
 		return b.String()

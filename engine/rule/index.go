@@ -75,7 +75,7 @@ func described(persisted map[string]string) map[string]string {
 // RootMarkdown renders the index. It never contains rule text.
 func RootMarkdown(entries []IndexEntry) string {
 	var b strings.Builder
-	b.WriteString("# Operating rules\n\nRules learned from earlier sessions, by scope. Read global first, then the scopes that fit the task.\n\n")
+	b.WriteString(DocumentHeading + "\n\nRules learned from earlier sessions, by scope. Read global first, then the scopes that fit the task.\n\n")
 	if len(entries) == 0 {
 		b.WriteString("No rules yet.\n")
 	}

@@ -350,7 +350,8 @@ func (a *app) rulesExport() *cobra.Command {
 	c := &cobra.Command{
 		Use: "export", Short: "Validate until idle, then write the rules as Markdown", Args: cobra.NoArgs,
 		Long: "Settle first, so that no rule is exported as provisional that had already earned its place; then write\n" +
-			"rules.md and rules/SCOPE.md, as a task agent reads them.",
+			"rules.md and rules/SCOPE.md, as a task agent reads them. Files of these names that are something else are refused,\n" +
+			"and nothing else in the folder is touched.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			return a.withHarness(ctx, needs{mayAgent: true, repair: true}, func(h *harness) error {

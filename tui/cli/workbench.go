@@ -172,6 +172,9 @@ func (a *app) lookOn(ctx context.Context, cfg *config.Config, o opening, why str
 // logToFile sends the log to a file of the project: a line on standard error would
 // land on the screen.
 func (a *app) logToFile(cfg *config.Config) (*os.File, error) {
+	if err := store.CheckFolder(cfg.Path(cfg.Store.Path)); err != nil {
+		return nil, err
+	}
 	file := logFile(cfg)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, fmt.Errorf("workbench: open the log: %w", err)
