@@ -256,9 +256,11 @@ func (h *Harness) capture(tx *store.Tx, n notice.Notice, report score.Report, in
 	}
 	e := event.Event{Type: event.EvalsetCapture, SessionID: n.SessionID, TurnIndex: event.Turn(n.TurnIndex), NoticeID: n.ID, CaseID: kept.Case.ID,
 		Data: map[string]any{"signature": c.Signature, "replayable": input != nil, "new": kept.New}}
-	if kept.Evict != "" {
+	if len(kept.Evict) > 0 {
 		e.Data["evicted"] = kept.Evict
-		if err := tx.DeleteCase(kept.Evict); err != nil {
+	}
+	for _, id := range kept.Evict {
+		if err := tx.DeleteCase(id); err != nil {
 			return err
 		}
 	}

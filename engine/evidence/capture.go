@@ -12,18 +12,22 @@ type Capture struct {
 	Case Case
 	// New: the case was not there before. Updated: the existing case was completed.
 	New, Updated bool
-	// Evict is the case that must go to make room, "" = none.
-	Evict string
+	// Evict are the cases that must go to make room: one, or up to maxEvicted after the
+	// cap was lowered.
+	Evict []string
 	// Refused: there is no room and nothing may be evicted; journal a skip.
 	Refused bool
 }
+
+// maxEvicted bounds the cases that one capture evicts.
+const maxEvicted = 100
 
 // Admit decides about a case (its id and time already set) given the stored ones
 // and their cap (0 = none). A second capture of a scenario is the first case; it
 // is completed when only the later capture can be replayed, and its scores are
 // renewed when the same inputs were scored anew, such as by another evaluator. A case
 // that was made from another one by shrinking is not what a capture finds again. When the cap is
-// reached the oldest failure goes, one that cannot be replayed before one that
+// reached the oldest failures go, one that cannot be replayed before one that
 // can; wins are never evicted.
 func Admit(stored []Case, c Case, limit int) Capture {
 	key := CaptureKey(c.SessionID, c.Signature, c.Kind)
@@ -53,10 +57,17 @@ func Admit(stored []Case, c Case, limit int) Capture {
 	if len(failures) == 0 {
 		return Capture{Refused: true}
 	}
-	if i := slices.IndexFunc(failures, func(x Case) bool { return !x.Replayable() }); i >= 0 {
-		out.Evict = failures[i].ID
-	} else {
-		out.Evict = failures[0].ID
+	slices.SortStableFunc(failures, func(a, b Case) int {
+		switch {
+		case a.Replayable() == b.Replayable():
+			return 0
+		case b.Replayable():
+			return -1
+		}
+		return 1
+	})
+	for _, x := range failures[:min(len(failures), len(stored)-limit+1, maxEvicted)] {
+		out.Evict = append(out.Evict, x.ID)
 	}
 	return out
 }

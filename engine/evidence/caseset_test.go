@@ -103,8 +103,8 @@ func TestVectorsEvalset(t *testing.T) {
 					results = append(results, map[string]any{"id": nil})
 					continue
 				}
-				if got.Evict != "" {
-					stored = slices.Delete(stored, find(got.Evict), find(got.Evict)+1)
+				for _, id := range got.Evict {
+					stored = slices.Delete(stored, find(id), find(id)+1)
 				}
 				if got.New {
 					created++

@@ -3,6 +3,8 @@ package evidence
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"vise/engine/trace"
@@ -109,14 +111,49 @@ func sameJSON(a, b string) bool {
 	if a == b {
 		return true
 	}
-	var x, y any
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+	x, okX := decoded(a)
+	y, okY := decoded(b)
+	return okX && okY && sameValue(x, y)
+}
+
+// decoded keeps numbers as they are written: an order's number may be above 2^53.
+func decoded(text string) (v any, ok bool) {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	err := d.Decode(&v)
+	return v, err == nil && !d.More()
+}
+
+func sameValue(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && maps.EqualFunc(x, y, sameValue)
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, sameValue)
+	case json.Number:
+		y, ok := b.(json.Number)
+		return ok && sameNumber(x, y)
+	}
+	return a == b
+}
+
+// sameNumber takes 1 and 1.0 for the same. Long or with an exponent, numbers are compared
+// as far as a float64 goes, unless they are whole.
+func sameNumber(a, b json.Number) bool {
+	if a == b {
+		return true
+	}
+	if whole(a) && whole(b) {
 		return false
 	}
-	p, errP := json.Marshal(x)
-	q, errQ := json.Marshal(y)
-	return errP == nil && errQ == nil && string(p) == string(q)
+	x, errX := a.Float64()
+	y, errY := b.Float64()
+	return errX == nil && errY == nil && x == y
 }
+
+func whole(n json.Number) bool { return !strings.ContainsAny(n.String(), ".eE") }
 
 func bounded(s string) string {
 	s = strings.Join(strings.Fields(s), " ")

@@ -40,6 +40,9 @@ func TestDiverge(t *testing.T) {
 		{"one call more", turns(spans{call("pay", `{}`)}), turns(spans{call("pay", `{}`), call("tell", `{}`)}), "call", 0, 2, "without the rule nothing; with it tell {}"},
 		{"it failed", turns(spans{call("pay", `{}`, "refused")}), turns(spans{call("pay", `{}`)}), "result", 0, 1, "pay failed: refused"},
 		{"the answer", turns(spans{says("no")}), turns(spans{says("yes")}), "answer", 0, 0, "turn 0, the answer: without the rule no; with it yes"},
+		{"another order, by a digit that no float64 keeps", turns(spans{call("pay", `{"order":9007199254740993}`)}), turns(spans{call("pay", `{"order": 9007199254740992}`)}),
+			"arguments", 0, 1, "9007199254740992"},
+		{"a number written otherwise", turns(spans{call("pay", `{"sums":[1,2.50]}`)}), turns(spans{call("pay", `{"sums":[1.0, 2.5]}`)}), "", 0, 0, ""},
 		{"ended early", turns(spans{says("x")}, spans{says("y")}), turns(spans{says("x")}), "end", 1, 0, "only one of them reached"},
 	} {
 		d := evidence.Diverge(c.a, c.b, ours)

@@ -2,6 +2,7 @@ package evidence_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -112,5 +113,13 @@ func TestAdmitNeverEvictsWins(t *testing.T) {
 	got = evidence.Admit(stored, evidence.Case{ID: "c", Signature: []string{"b:x", "a:x", "b:x"}}, 0)
 	if !got.New || fmt.Sprint(got.Case.Signature) != "[a:x b:x]" {
 		t.Errorf("Admit = %+v", got)
+	}
+}
+
+// TestNoSessionBeforeTheRule: what was not there is not told as a share.
+func TestNoSessionBeforeTheRule(t *testing.T) {
+	v := evidence.TrialVerdict("r-1", &rule.Trial{ObservedSessions: []string{"a", "b"}}, 2, 0.05)
+	if v.Outcome != evidence.Promote || strings.Contains(v.Reason, "100 %") || !strings.Contains(v.Reason, "none to compare with") {
+		t.Errorf("%s: %s", v.Outcome, v.Reason)
 	}
 }

@@ -73,6 +73,9 @@ type Pair struct {
 	Number int    `json:"number"`
 	CaseID string `json:"case_id"`
 	Kind   Kind   `json:"kind"`
+	// Repeat numbers the pairs of its case, from 1; the seeds of both arms come from it.
+	// 0 in pairs of before it was kept.
+	Repeat int `json:"repeat,omitempty"`
 	// Own: the case is the one the rule was written from.
 	Own bool `json:"own,omitempty"`
 	// Turns of the case: a mean over them varies less than one score does.

@@ -136,6 +136,12 @@ type Slot struct {
 	ControlSeed, Treatment string
 }
 
+// repeat is a case and the how-manieth of its pairs.
+type repeat struct {
+	caseID string
+	n      int
+}
+
 // Next returns the pair to start when pairs were run and started are under way: two on
 // failures, one on a win, in turn, each on the case that was used least. ok is false
 // when nothing more is wanted.
@@ -145,10 +151,12 @@ func (t Test) Next(pairs []Pair, started []Slot) (s Slot, ok bool) {
 		return s, false
 	}
 	used := map[string]int{}
+	numbers, repeats := map[int]bool{}, map[repeat]bool{}
 	fails, wins := 0, 0
 	for _, p := range pairs {
-		s.Number = max(s.Number, p.Number)
+		numbers[p.Number] = true
 		used[p.CaseID]++
+		repeats[repeat{p.CaseID, p.Repeat}] = true
 		switch {
 		case p.Excluded != "":
 		case p.Kind == Win:
@@ -158,21 +166,24 @@ func (t Test) Next(pairs []Pair, started []Slot) (s Slot, ok bool) {
 		}
 	}
 	for _, x := range started {
-		s.Number = max(s.Number, x.Number)
+		numbers[x.Number] = true
 		used[x.Case.ID]++
+		repeats[repeat{x.Case.ID, x.Repeat}] = true
 		if x.Case.Kind == Win {
 			wins++
 		} else {
 			fails++
 		}
 	}
-	s.Number++
+	for s.Number = 1; numbers[s.Number]; s.Number++ {
+	}
+	gap := s.Number <= len(numbers) // it must be filled, whatever lies behind it
 	wantWin := len(t.wins()) > 0 && wins < guardPairs && (f.Won || wins < fails/2 || fails >= t.Cap)
 	pool := t.counts()
 	switch {
 	case wantWin:
 		pool = t.wins()
-	case f.Won && !f.wantsCase, fails >= t.Cap:
+	case !gap && (f.Won && !f.wantsCase || fails >= t.Cap):
 		return s, false // those under way are enough
 	}
 	if len(pool) == 0 {
@@ -184,7 +195,15 @@ func (t Test) Next(pairs []Pair, started []Slot) (s Slot, ok bool) {
 			s.Case = c
 		}
 	}
-	s.Repeat = used[s.Case.ID] + 1
+	// A repeat that is lost is made up for like a number. Pairs of before repeats were
+	// kept, which have 0, are counted.
+	s.Repeat = 1
+	if repeats[repeat{s.Case.ID, 0}] {
+		s.Repeat = used[s.Case.ID] + 1
+	}
+	for repeats[repeat{s.Case.ID, s.Repeat}] {
+		s.Repeat++
+	}
 	n := strconv.Itoa(s.Repeat)
 	s.Order = ControlFirst
 	if RunSeed(t.Identity.Seed, "order", t.Draw, strconv.Itoa(s.Number))[0] >= '8' {

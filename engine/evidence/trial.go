@@ -121,6 +121,10 @@ func TrialVerdict(ruleID string, t *rule.Trial, min int, margin float64) Verdict
 		return v
 	}
 	trial, baseline := TrialRate(*t), BaselineRate(*t)
+	before := fmt.Sprintf("before the rule in %.0f %%", 100*baseline)
+	if t.BaselineSessions <= 0 {
+		before = "and before the rule there was none to compare with"
+	}
 	v.TrialRate, v.BaselineRate = &trial, &baseline
 	if need := max(1, min); len(t.ObservedSessions) < need {
 		v.Outcome, v.PendingReason = PendingStill, TrialInProgress
@@ -136,14 +140,14 @@ func TrialVerdict(ruleID string, t *rule.Trial, min int, margin float64) Verdict
 	if better := trial == 0 || trial <= baseline-margin; better && t.TracksReads && len(t.ReadSessions) == 0 {
 		// It got better without the rule: whatever did it, the rule did not.
 		v.Outcome, v.PendingReason = PendingStill, TrialNeverRead
-		v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, before the rule in %.0f %%, but no session read the rule", 100*trial, 100*baseline)
+		v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, %s, but no session read the rule", 100*trial, before)
 		return v
 	} else if better {
 		v.Outcome = Promote
-		v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, before the rule in %.0f %%", 100*trial, 100*baseline)
+		v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, %s", 100*trial, before)
 		return v
 	}
 	v.Outcome = Retire
-	v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, before the rule in %.0f %%: no improvement", 100*trial, 100*baseline)
+	v.Reason = fmt.Sprintf("breached in %.0f %% of sessions, %s: no improvement", 100*trial, before)
 	return v
 }

@@ -156,15 +156,17 @@ func Weigh(t Test, pairs []Pair) Finding {
 
 func (w *weighing) take(p Pair) {
 	f := &w.f
-	for _, a := range []Arm{p.Control, p.Treatment} {
+	made := []Arm{p.Treatment}
+	if p.Order == ControlShared { // run, and paid, for another test
+		f.Shared++
+	} else {
+		made = append(made, p.Control)
+	}
+	for _, a := range made {
 		if a.RunID != "" {
 			f.Runs++
 			f.Cost.Spent = f.Cost.Spent.Add(a.Usage)
 		}
-	}
-	if p.Order == ControlShared {
-		f.Shared++
-		f.Runs--
 	}
 	if p.Excluded != "" {
 		f.Excluded++

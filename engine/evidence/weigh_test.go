@@ -256,3 +256,62 @@ func TestNextInParallel(t *testing.T) {
 		}
 	}
 }
+
+// TestSharedControlsCostNothing: what was run for another test is not spent again.
+func TestSharedControlsCostNothing(t *testing.T) {
+	p := pairOf(1, "a", evidence.Failure, 0, 1)
+	p.Control.Usage, p.Treatment.Usage = trace.Usage{Input: 1000}, trace.Usage{Input: 10}
+	q := p
+	q.Number, q.Order = 2, evidence.ControlShared
+	f := evidence.Weigh(testOf(), []evidence.Pair{p, q})
+	if f.Runs != 3 || f.Shared != 1 || f.Cost.Spent.Input != 1020 {
+		t.Errorf("%d runs, %d shared, %d tokens; want 3, 1, 1020", f.Runs, f.Shared, f.Cost.Spent.Input)
+	}
+}
+
+// TestAGapIsFilled: a pair that was under way when its round ended is run again, so that
+// those stored after it count; no repeat of a case is drawn twice.
+func TestAGapIsFilled(t *testing.T) {
+	test := testOf(evidence.TestCase{ID: "a", Kind: evidence.Failure}, evidence.TestCase{ID: "b", Kind: evidence.Failure})
+	gain := func(n int, id string, repeat int) evidence.Pair {
+		p := pairOf(n, id, evidence.Failure, 0, 1)
+		p.Repeat = repeat
+		return p
+	}
+	var stuck []evidence.Pair // as many as the cap, the second never stored
+	for n := 1; n <= 31; n++ {
+		if n != 2 {
+			stuck = append(stuck, gain(n, "a", 0))
+		}
+	}
+	for name, pairs := range map[string][]evidence.Pair{
+		"no gap":                      {gain(1, "a", 1)},
+		"one":                         {gain(1, "a", 1), gain(3, "a", 2)},
+		"two":                         {gain(3, "a", 2), gain(4, "b", 2)},
+		"behind the cap":              stuck,
+		"of before repeats were kept": {gain(1, "a", 0), gain(3, "a", 0)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			drawn := map[string]int{}
+			for _, p := range pairs {
+				if p.Repeat > 0 {
+					drawn[fmt.Sprint(p.CaseID, p.Repeat)]++
+				}
+			}
+			for {
+				s, ok := test.Next(pairs, nil)
+				if !ok {
+					break
+				}
+				key := fmt.Sprint(s.Case.ID, s.Repeat)
+				if drawn[key]++; drawn[key] > 1 {
+					t.Errorf("pair %d draws repeat %d of case %s again", s.Number, s.Repeat, s.Case.ID)
+				}
+				pairs = append(pairs, gain(s.Number, s.Case.ID, s.Repeat))
+			}
+			if f := evidence.Weigh(test, pairs); f.Outcome != evidence.Promote || f.Counted != 7 {
+				t.Errorf("%d pairs, %d count: %s %s, want a promotion after 7", len(pairs), f.Counted, f.Outcome, f.Pending)
+			}
+		})
+	}
+}

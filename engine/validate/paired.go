@@ -216,7 +216,7 @@ func (v *Validator) play(ctx context.Context, s setting, t evidence.Test, pairs 
 // pair runs the two arms of one pair, in the order that was drawn.
 func (v *Validator) pair(ctx context.Context, s setting, t evidence.Test, slot evidence.Slot, c evidence.Case) (out played) {
 	out.slot = slot
-	out.pair = evidence.Pair{TestID: t.ID, RuleID: s.rule.ID, Number: slot.Number, CaseID: c.ID, Kind: c.Kind, Own: slot.Case.Own, Turns: len(c.Input.Turns),
+	out.pair = evidence.Pair{TestID: t.ID, RuleID: s.rule.ID, Number: slot.Number, CaseID: c.ID, Kind: c.Kind, Repeat: slot.Repeat, Own: slot.Case.Own, Turns: len(c.Input.Turns),
 		Order: slot.Order, At: v.Store.Now()}
 	p := &out.pair
 	treat := func() { p.Treatment, out.err = v.treatment(ctx, s, c, slot.Treatment) }
