@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -70,4 +71,31 @@ func TestSearchSeesItsOwnSnapshot(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestContradictionIsFoundBehindTheIndex: a rule of another scope says the opposite,
+// whether the index in memory is there yet or not.
+func TestContradictionIsFoundBehindTheIndex(t *testing.T) {
+	s := memory(t, Options{})
+	by := rule.Rule{ID: "b", CreatedAt: "2026-01-02T00:00:00.000000000Z", Text: "Never retry the payment call on error 429", Scope: "payments",
+		Applicability: rule.Topical, Status: rule.Candidate}
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.PutRule(by), tx.PutRule(rule.Rule{ID: "a", CreatedAt: "2026-01-01T00:00:00.000000000Z", Text: "Always retry the payment call on error 429",
+			Scope: "global", Applicability: rule.Global, Status: rule.Active}))
+	})
+	for i := range 4 {
+		if err := s.View(func(tx *Tx) error {
+			_, err := rule.Comparable(tx, by) // makes the index
+			if err != nil {
+				return err
+			}
+			other, _, ok, err := rule.Contradicted(tx, by)
+			if !ok || other.ID != "a" {
+				t.Errorf("question %d: %v, %q", i, ok, other.ID)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

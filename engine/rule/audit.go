@@ -90,12 +90,13 @@ type Load struct {
 // Contradicted returns the active rule that a rule seems to say the opposite of, in any
 // scope, and why it is suspected; ok is false when there is none.
 func Contradicted(r Reader, by Rule) (other Rule, why string, ok bool, err error) {
-	rules, err := Comparable(r, by)
+	// Not Comparable: an index of it leaves out what lies in other scopes.
+	rules, err := sharing(r, by.Text, Active)
 	if err != nil {
 		return Rule{}, "", false, err
 	}
 	for _, x := range rules {
-		if x.Status != Active || x.ID == by.ID {
+		if x.ID == by.ID {
 			continue
 		}
 		if pairs, _ := Pairs([]Rule{by, x}, 2); len(pairs) == 1 && pairs[0].Reason == Contradiction {

@@ -227,13 +227,18 @@ func Comparable(r Reader, proposed Rule) ([]Rule, error) {
 			return rules, err
 		}
 	}
-	statuses := []Status{Candidate, Active, Retired}
+	return sharing(r, proposed.Text, Candidate, Active, Retired)
+}
+
+// sharing returns the rules with one of the statuses that share a token with a text; of a
+// text without tokens all of them.
+func sharing(r Reader, text string, statuses ...Status) ([]Rule, error) {
 	tokens := make([]string, 0, 32)
-	for t := range noveltyTokens(proposed.Text) {
+	for t := range noveltyTokens(text) {
 		tokens = append(tokens, t)
 	}
 	if len(tokens) == 0 {
-		tokens = Tokens(proposed.Text)
+		tokens = Tokens(text)
 	}
 	if len(tokens) == 0 {
 		return r.Rules(statuses...)
