@@ -6,20 +6,23 @@ import (
 
 	"vise/engine/episode"
 	"vise/engine/event"
+	"vise/engine/trace"
 	"vise/store"
 )
 
-// recent bounds how many of the newest episodes are looked at when a harness opens:
-// one process runs few repairs at a time, so those that it left are among them.
+// recent bounds how many of the newest episodes, and live sessions, are looked at when a
+// harness opens: one process runs few at a time, so those that it left are among them.
 const recent = 256
 
-// closeInterrupted ends the repairs that a killed process left running: nobody runs
-// them any more. Their notices stay pending, so that they can be repaired again, at
+// closeInterrupted ends what a killed process left running. Nobody runs its repairs any
+// more: their notices stay pending, so that they can be repaired again, at
 // once, since most processes are killed by something else than their work. But an
 // episode whose runs end with the process again and again may be what kills it: such
-// an end counts as a failure, and repair.max_attempts of them make a dead letter.
+// an end counts as a failure, and repair.max_attempts of them make a dead letter. Its live
+// sessions get the end that they never had.
 func (h *Harness) closeInterrupted(ctx context.Context) error {
 	var open []episode.Episode
+	var alive []trace.Session
 	if err := h.store.View(func(tx *store.Tx) error {
 		list, err := tx.Episodes(store.Window{Limit: recent})
 		for _, e := range list {
@@ -27,14 +30,28 @@ func (h *Harness) closeInterrupted(ctx context.Context) error {
 				open = append(open, e)
 			}
 		}
+		if err != nil {
+			return err
+		}
+		heads, err := tx.Sessions(store.Window{Origin: trace.Live, Limit: recent})
+		for _, s := range heads {
+			if s.Ended.IsZero() {
+				alive = append(alive, s)
+			}
+		}
 		return err
 	}); err != nil {
-		return fmt.Errorf("look for interrupted repairs: %w", err)
+		return fmt.Errorf("look for what was interrupted: %w", err)
 	}
-	if len(open) == 0 {
+	if len(open) == 0 && len(alive) == 0 {
 		return nil
 	}
 	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		for _, s := range alive {
+			if err := h.endKilled(tx, s); err != nil {
+				return err
+			}
+		}
 		for _, e := range open {
 			steps, err := tx.Steps(e.ID)
 			if err != nil {
@@ -74,7 +91,32 @@ func (h *Harness) closeInterrupted(ctx context.Context) error {
 		}
 		return nil
 	}); err != nil {
-		return fmt.Errorf("close interrupted repairs: %w", err)
+		return fmt.Errorf("close what was interrupted: %w", err)
 	}
 	return nil
+}
+
+// endKilled gives a session the end of a run whose process was killed. It ended when it
+// was last heard of, as far as that is known.
+func (h *Harness) endKilled(tx *store.Tx, s trace.Session) error {
+	runID, _ := s.Attrs["run_id"].(string)
+	s.Ended = s.Started
+	if n := s.Counts.Turns; n > 0 {
+		turns, err := tx.TurnHeads(s.ID, n-1, 1)
+		if err != nil {
+			return err
+		}
+		if len(turns) > 0 && turns[0].End.After(s.Ended) {
+			s.Ended = turns[0].End
+		}
+	}
+	if s.Ended.IsZero() {
+		s.Ended = h.store.Now()
+	}
+	s = s.Kill()
+	if err := tx.PutSession(s); err != nil {
+		return err
+	}
+	return tx.Emit(event.Event{Type: event.AgentExited, SessionID: s.ID, RunID: runID,
+		Data: map[string]any{"turns": s.Counts.Turns, "exit": "killed", "reason": "killed", "error": "the vise that ran it was killed"}})
 }

@@ -77,4 +77,8 @@ func TestSessionWithoutTurns(t *testing.T) {
 	if row := ansi.Strip(p.row(d.ctx.Style, it, false)); !strings.HasSuffix(row, "   1 ✕    –") {
 		t.Errorf("the row is %q", row)
 	}
+	it.Session = it.Kill()
+	if row := ansi.Strip(p.row(d.ctx.Style, it, false)); !strings.HasSuffix(row, "   1  killed") {
+		t.Errorf("the row of a killed one is %q", row)
+	}
 }

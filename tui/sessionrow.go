@@ -54,6 +54,8 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 		sessionName(r, st, p.ctx.Names, it, role, max(4, r.Left()-40))
 		r.Space(2).Put(style.Dim, count(it.Counts.Turns, "turn"))
 		switch {
+		case it.Killed():
+			r.Put(style.Warn, "  "+killed)
 		case it.CutOff:
 			r.Put(style.Warn, "  "+cutOff)
 		case it.Worst == nil && !p.running(it):
@@ -65,8 +67,11 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 	}
 	const tail = 11 // turns, mark and score
 	sessionName(r, st, p.ctx.Names, it, role, max(4, r.Left()-tail))
-	if it.CutOff {
-		r.Int(style.Dim, it.Counts.Turns, 3).Right(style.Warn, cutOff, 8)
+	if why := cutOff; it.CutOff || it.Killed() {
+		if it.Killed() {
+			why = killed
+		}
+		r.Int(style.Dim, it.Counts.Turns, 3).Right(style.Warn, why, 8)
 		return r.String()
 	}
 	r.Int(style.Dim, it.Counts.Turns, 4).Space(1).Put(stateRole, state).Right(scoreRole(it.Worst), scoreText(it.Worst), 5)
@@ -76,6 +81,9 @@ func (p *sessionsPane) row(st *style.Style, it sessionRow, selected bool) string
 // cutOff is what a turn is called that did not end by itself. It has no score:
 // what it holds says nothing about how the agent would have ended it.
 const cutOff = "cut off"
+
+// killed is what a session is called whose vise did not live to end it.
+const killed = "killed"
 
 // running reports whether the session is the run of the agent that is going on.
 func (p *sessionsPane) running(it sessionRow) bool {

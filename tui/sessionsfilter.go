@@ -248,7 +248,7 @@ func readFacts(alive context.Context, tx *store.Tx) (out []sessionFacts, whole b
 
 func factsOf(r sessionRow) sessionFacts {
 	f := sessionFacts{id: r.ID, text: strings.ToLower(r.ID + " " + r.Name + " " + r.Title + " " + r.ReplayOf), agent: strings.ToLower(r.Agent), origin: string(r.Origin),
-		score: -1, turns: r.Counts.Turns, calls: r.Counts.Calls, errors: r.Counts.Errors, alerted: r.Alerted, cut: r.CutOff, pinned: r.Pinned}
+		score: -1, turns: r.Counts.Turns, calls: r.Counts.Calls, errors: r.Counts.Errors, alerted: r.Alerted, cut: r.CutOff || r.Killed(), pinned: r.Pinned}
 	if r.Worst != nil {
 		f.score = *r.Worst
 	}

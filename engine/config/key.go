@@ -127,7 +127,7 @@ var settings = []setting{
 	{"validate.enabled", "HARNESS_RULE_VALIDATION", truth(func(c *Config) *bool { return &c.Validate.Enabled }), "false only with evaluate.observe_only"},
 	{"validate.evidence", "", choice(func(c *Config) *string { return &c.Validate.Evidence }, "seed", "paired", "auto"), "what decides about a candidate: auto runs each case twice without it and three times with it and decides by these when nothing differs in any turn, else by pairs of runs; seed is one replay against the stored score"},
 	{"validate.profile", "", choice(func(c *Config) *string { return &c.Validate.Profile }, "full", "quick"), "full decides at validate.promote_e within validate.pairs_cap pairs, quick at 5 within 12"},
-	{"validate.auto", "", maybeTruth(func(c *Config) **bool { return &c.Validate.Auto }), "validate behind every replay and repair in the workbench (v does it by hand); headless replay always does at its end"},
+	{"validate.auto", "", maybeTruth(func(c *Config) **bool { return &c.Validate.Auto }), "validate behind every replay and repair in the workbench (unset: not, v does it by hand) and while no turn runs in vise serve (unset: yes); headless replay always does at its end"},
 	{"validate.promote_margin", "HARNESS_RULE_PROMOTE_MARGIN", number(func(c *Config) *float64 { return &c.Validate.PromoteMargin }, 0, 1), ""},
 	{"validate.regress_margin", "HARNESS_RULE_REGRESS_MARGIN", number(func(c *Config) *float64 { return &c.Validate.RegressMargin }, 0, 1), ""},
 	{"validate.trial_min_sessions", "HARNESS_RULE_TRIAL_MIN_SESSIONS", whole(func(c *Config) *int { return &c.Validate.TrialMinSessions }, 1, 100_000), "live sessions of a forward trial"},

@@ -83,6 +83,25 @@ type Session struct {
 	Attrs map[string]any `json:"attrs,omitempty"`
 }
 
+// killed is the attribute of a session whose process was killed.
+const killed = "killed"
+
+// Kill returns the head as that of a session that the process which ran it did not live
+// to end; Killed tells.
+func (s Session) Kill() Session {
+	attrs := map[string]any{killed: true}
+	for k, v := range s.Attrs {
+		if k != killed {
+			attrs[k] = v
+		}
+	}
+	s.Attrs = attrs
+	return s
+}
+
+// Killed reports that the process that ran the session was killed while it did.
+func (s Session) Killed() bool { return s.Attrs[killed] == true }
+
 // Counts are the numbers every importer is checked by.
 type Counts struct {
 	Turns  int `json:"turns"`  // external user inputs (synthetic turns do not count)

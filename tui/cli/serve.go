@@ -101,6 +101,9 @@ func (a *app) serve(ctx context.Context, h *harness, f serveFlags) (err error) {
 		Idle: func(ctx context.Context) error {
 			if !behind {
 				left, err := h.ScoreBacklog(ctx)
+				if ctx.Err() != nil {
+					return nil // it is there for the next start
+				}
 				if l.Settle(left...); err != nil {
 					return err
 				}

@@ -62,7 +62,7 @@ func (a *app) sessionsLs() *cobra.Command {
 			rows := make([][]string, len(heads))
 			for i, h := range heads {
 				rows[i] = []string{show(h.ID, 128), string(h.Origin), show(h.Source, 16), strconv.Itoa(h.Counts.Turns), strconv.Itoa(h.Counts.Calls),
-					strconv.Itoa(h.Counts.Errors), show(h.Label, 40), called(h)}
+					strconv.Itoa(h.Counts.Errors), labelled(h), called(h)}
 			}
 			return a.out.table([]string{"SESSION", "ORIGIN", "SOURCE", "TURNS", "CALLS", "ERRORS", "LABEL", "TITLE"}, rows)
 		},
@@ -71,6 +71,14 @@ func (a *app) sessionsLs() *cobra.Command {
 	c.Flags().IntVarP(&limit, "limit", "n", 0, "at most N sessions (0 = all)")
 	c.Flags().BoolVar(&removed, "removed", false, "what was removed and can still be restored")
 	return c
+}
+
+// labelled is the outcome that a recording claims, or that a run of ours was killed.
+func labelled(h trace.Session) string {
+	if h.Killed() {
+		return "killed"
+	}
+	return show(h.Label, 40)
 }
 
 // findSession returns the head of a session, by its id, by a beginning of it that
@@ -191,6 +199,9 @@ func (a *app) sessionsShow() *cobra.Command {
 			} else {
 				a.out.printf("%s  %s  %s  %s", show(head.ID, 128), head.Origin, show(head.Source, 16), called(head))
 				a.out.printf("agent %s · %d turns · %d model steps · %d calls · %d errors", show(head.Agent, 60), head.Counts.Turns, head.Counts.Steps, head.Counts.Calls, head.Counts.Errors)
+				if head.Killed() {
+					a.out.printf("killed: the vise that ran it ended before the run did")
+				}
 				if head.Damaged > 0 {
 					a.out.printf("%s in the recording: vise import says in which lines", counted(head.Damaged, "damaged record"))
 				}
