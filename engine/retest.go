@@ -56,6 +56,27 @@ func (h *Harness) QueueRetest(ctx context.Context, id string) error {
 	return nil
 }
 
+// DropRetest takes a rule off the queue; one that does not wait is an error.
+func (h *Harness) DropRetest(ctx context.Context, id string) error {
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		ids, err := Retests(tx)
+		if err != nil {
+			return err
+		}
+		i := slices.Index(ids, id)
+		if i < 0 {
+			return fmt.Errorf("rule %s does not wait for a new test", id)
+		}
+		if err := tx.PutState(retestName, slices.Delete(ids, i, i+1)); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.RetestDropped, RuleID: id, Data: map[string]any{"waiting": len(ids) - 1}})
+	}); err != nil {
+		return fmt.Errorf("drop the new test: %w", err)
+	}
+	return nil
+}
+
 // ValidateActives tests the rules in force again, each left out of its control runs;
 // o.Rules names some of them. See validate.Validator.Retest.
 func (h *Harness) ValidateActives(ctx context.Context, o validate.Options) (validate.Round, error) {

@@ -203,6 +203,32 @@ func (h *Harness) AckNotice(ctx context.Context, id, note string) error {
 	return nil
 }
 
+// ReopenNotice takes back that a person acknowledged a notice: it waits again. One that
+// a repair resolved is an error.
+func (h *Harness) ReopenNotice(ctx context.Context, id string) error {
+	if err := h.store.Update(ctx, func(tx *store.Tx) error {
+		n, ok, err := tx.Notice(id)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fmt.Errorf("no notice %q; vise notices ls lists them", id)
+		case n.Status == notice.Pending:
+			return fmt.Errorf("notice %s is pending", id)
+		case n.Resolution == nil || n.Resolution.Kind != "person":
+			return fmt.Errorf("notice %s was not acknowledged by a person", id)
+		}
+		n.Status, n.Resolution = notice.Pending, nil
+		if err := tx.PutNotice(n); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.NoticeReopened, NoticeID: id, SessionID: n.SessionID, Data: map[string]any{"by": "person"}})
+	}); err != nil {
+		return fmt.Errorf("reopen: %w", err)
+	}
+	return nil
+}
+
 // running is one repair in flight; others that want the same episode join it.
 type running struct {
 	done   chan struct{}

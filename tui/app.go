@@ -79,10 +79,9 @@ type App struct {
 	status    *tea.ProgramStatus
 	noStatus  bool // the terminal's console would print it, or it is switched off
 	lastAct   action.ID
-	// discarding is the fork that the next press of its key removes.
-	discarding string
-	leaving    bool   // q was pressed while something runs; the next one quits
-	title      string // of the terminal's window
+	question  question // what the next press of the same key does
+	leaving   bool     // q was pressed while something runs; the next one quits
+	title     string   // of the terminal's window
 }
 
 // toast is a line over the footer for a few seconds.

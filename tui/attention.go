@@ -54,7 +54,7 @@ func newAttention() *attentionPane {
 func (p *attentionPane) SetSize(w, h int) { p.resize(w, h) }
 
 // attentive are the events after which something may wait, or no longer does.
-var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAcknowledged, event.RepairNoticeResolved, event.RepairFailed, event.RepairTimedOut,
+var attentive = []event.Type{event.Notice, event.NoticeResumed, event.NoticeAcknowledged, event.NoticeReopened, event.RepairNoticeResolved, event.RepairFailed, event.RepairTimedOut,
 	event.RepairCompleted, event.RepairStarted, event.RepairDuplicate, event.RepairAlreadyCovered, event.RepairNoProposal, event.RepairUnactionable,
 	event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.ValidationVerdict,
 	event.StoreQuarantined, event.BudgetStopped, event.Recovery, event.ValidationRoundEnded,
@@ -224,9 +224,11 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 	case action.Acknowledge:
 		if p.cursor < len(p.items) && p.items[p.cursor].Kind == "incident" {
 			at := len(ctx.Incidents) - 1 - p.cursor // they stand first here, the newest on top
-			ctx.Incidents = slices.Delete(slices.Clone(ctx.Incidents), at, at+1)
+			x := ctx.dismiss(at)
 			p.merge()
-			return func() tea.Msg { return sayMsg{"the error is dismissed", style.Good} }, true
+			return func() tea.Msg {
+				return acted{said: "the error is dismissed; {edit.undo} brings it back", act: act{Kind: actDismiss, Target: x.key(), After: on(true)}}
+			}, true
 		}
 		acked := p.notices()
 		if len(acked) == 0 || ctx.Harness == nil {
@@ -234,15 +236,13 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		}
 		h, end := ctx.Harness, ctx.Ctx
 		return func() tea.Msg {
-			for _, id := range acked {
-				if err := h.AckNotice(end, id, "acknowledged in the workbench"); err != nil {
-					return attended{"acknowledge", err}
+			for i, id := range acked {
+				if err := h.AckNotice(end, id, acknowledgedHere); err != nil {
+					return acted{err: err, act: acknowledgement(acked[:i])}
 				}
 			}
-			if len(acked) > 1 {
-				return attended{"acknowledged " + count(len(acked), "notice"), nil}
-			}
-			return attended{"acknowledged " + tag(acked[0]), nil}
+			x := acknowledgement(acked)
+			return acted{said: x.words(ctx, x.After) + "; {edit.undo} takes it back", act: x}
 		}, true
 	case action.Protect:
 		if p.cursor >= len(p.items) || p.items[p.cursor].Kind != "win_offered" || ctx.Harness == nil {

@@ -170,7 +170,7 @@ func eventWords(ctx *Context, e event.Event) string {
 		return about(tag(e.EpisodeID), "fork of "+tag(d.text("fork_of")), "by "+d.text("by"))
 	case event.RulePromote, event.RuleRetire:
 		return about(tag(e.RuleID), d.text("reason"))
-	case event.RetestQueued:
+	case event.RetestQueued, event.RetestDropped:
 		return about(tag(e.RuleID), count2(d.int("waiting"), "test")+" waiting")
 	case event.HoldbackEnded:
 		return about(tag(e.RuleID), d.text("reason"))

@@ -140,11 +140,9 @@ func (a *App) discard() tea.Cmd {
 		return a.nothing(action.Discard)
 	}
 	e := p.data.episode
-	if a.discarding != e.ID {
-		a.discarding = e.ID
-		return a.say(style.Warn, "again removes fork "+tag(e.ID)+" and its transcript for good; accepting it is a")
+	if ask := a.asks(action.Discard, e.ID, "removes fork "+tag(e.ID)+" and its transcript for good; {episode.accept} accepts it"); ask != nil {
+		return ask
 	}
-	a.discarding = ""
 	h, end, st := a.ctx.Harness, a.ctx.Ctx, a.ctx.Store
 	return func() tea.Msg {
 		if err := h.RemoveFork(end, e.ID); err != nil {

@@ -35,7 +35,7 @@ var topics = []topic{
 		event.RepairTimedOut, event.RepairFailed, event.EpisodeForked, event.ForkAccepted, event.ForkRemoved}},
 	{"evidence", []event.Type{event.EvalsetCapture, event.CaseProtected, event.CaseRemoved, event.CaseShrunk, event.WinOffered, event.Regression, event.NoiseMeasured, event.Validation, event.ValidationRoundStarted,
 		event.ValidationCandidate, event.ValidationReplayCase, event.ValidationPair, event.ValidationVerdict, event.ValidationRoundEnded}},
-	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded, event.RetestQueued}},
+	{"rules", []event.Type{event.RuleAdd, event.RulePromote, event.RuleRetire, event.RuleRestore, event.RuleFlagged, event.RuleCleared, event.HoldbackEnded, event.RetestQueued, event.RetestDropped}},
 	{"patch", patched},
 	{"agent", []event.Type{event.ImportFinished, event.AgentStarted, event.TurnReplayed, event.ModelCallsKept, event.AgentExited, event.ProcessesReaped, event.SessionRemoved, event.SessionRestored, event.SessionRenamed, event.SessionPinned}},
 }

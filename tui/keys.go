@@ -82,8 +82,8 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		}
 		return a.say(style.Dim, why)
 	}
-	if a.lastAct = id; id != action.Discard {
-		a.discarding = ""
+	if a.lastAct = id; id != a.question.id {
+		a.question = question{}
 	}
 	leaving := a.leaving
 	a.leaving = false
@@ -162,6 +162,11 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 		return a.fork(arg)
 	case action.Accept:
 		return a.accept()
+	case action.Resume:
+		if a.focus == PaneAttention {
+			return a.resume()
+		}
+		return a.nothing(id)
 	case action.Discard:
 		return a.discard()
 	case action.Edit:

@@ -103,6 +103,8 @@ type Context struct {
 	Breaks []repair.Breakpoint
 	// Incidents are the errors of what the workbench started, oldest first.
 	Incidents []Incident
+	// dismissed are those that were, so that undo brings them back.
+	dismissed []gone
 	// Running names what the conductor is doing: "" when nothing.
 	Running Activity
 	// During is what the conductor did at the time of an event; nil = Running.
@@ -219,13 +221,6 @@ func (c Change) Of(session string) []event.Event {
 		}
 	}
 	return out
-}
-
-// Incident is an error of something that the workbench started.
-type Incident struct {
-	At   time.Time
-	What string // "replay of torn-blanket"
-	Err  error
 }
 
 // Activity is what the conductor is doing.

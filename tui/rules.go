@@ -256,7 +256,9 @@ func (p *rulesPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		}
 		h, end := ctx.Harness, ctx.Ctx
 		return func() tea.Msg {
-			return moved{what: "queued a new test of " + tag(r.ID) + "; {run.validate} makes it", err: h.QueueRetest(end, r.ID)}
+			m := moved{what: "queued a new test of " + tag(r.ID) + "; {run.validate} makes it, {edit.undo} takes it back", err: h.QueueRetest(end, r.ID)}
+			m.undo = act{Kind: actRetest, Target: r.ID, After: on(true)}
+			return m
 		}, true
 	default:
 		return nil, false

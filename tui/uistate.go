@@ -61,8 +61,11 @@ func writePlace(ctx context.Context, s *store.Store, p Place) error {
 // place is where the person is now.
 func (a *App) place() Place {
 	p := Place{View: string(a.view), Focus: string(a.focus), Focused: map[string]string{}, Zoom: a.zoom, Half: a.half, Scope: *a.ctx.Scope,
-		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: maps.Clone(a.saved), Recent: slices.Clone(a.recent), Breaks: breakTexts(a.ctx.Breaks),
-		Acts: slices.Clone(a.acts.list), Undone: len(a.acts.list) - a.acts.next}
+		Shape: map[string]layout.Weights{}, Filters: map[string]string{}, Saved: maps.Clone(a.saved), Recent: slices.Clone(a.recent), Breaks: breakTexts(a.ctx.Breaks)}
+	// The errors of a start end with it, and so does what was done to them.
+	ofStart := func(x act) bool { return x.Kind == actDismiss }
+	p.Acts = slices.DeleteFunc(slices.Clone(a.acts.list), ofStart)
+	p.Undone = len(slices.DeleteFunc(slices.Clone(a.acts.list[a.acts.next:]), ofStart))
 	for v, f := range a.focused {
 		p.Focused[string(v)] = string(f)
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -39,8 +40,8 @@ type actKind string
 
 // The kinds. Of what the project's store holds: a rule that was moved or written (Text
 // is its status), a session that was renamed (Text), pinned (On) or removed (On), a case
-// that was protected (Target is the session, Turn its turn, Text the case). The others are
-// of the screen.
+// that was protected (Target is the session, Turn its turn, Text the case), notices that
+// were acknowledged, a rule that was queued for a new test. The others are of the screen.
 const (
 	actLayout  actKind = "layout"  // Target is a view, Sizes the panes'
 	actTheme   actKind = "theme"   // Text is its name
@@ -54,6 +55,9 @@ const (
 	actPin     actKind = "pin"     //
 	actRemove  actKind = "remove"  //
 	actProtect actKind = "protect" //
+	actAck     actKind = "ack"     // Target is the first notice, List are all, On is acknowledged
+	actRetest  actKind = "retest"  // On is queued
+	actDismiss actKind = "dismiss" // an error of this start: Target is its key, On is dismissed
 )
 
 // acts is the journal: those before next are done, those from it on are undone.
@@ -82,11 +86,11 @@ type acted struct {
 }
 
 func (a *App) acted(m acted) tea.Cmd {
-	if m.err != nil {
-		return a.say(style.Bad, causeFirst(m.err.Error(), ""))
-	}
 	if m.act.Kind != "" {
 		a.did(m.act)
+	}
+	if m.err != nil {
+		return a.say(style.Bad, causeFirst(m.err.Error(), ""))
 	}
 	return a.say(style.Good, m.said)
 }
@@ -157,7 +161,7 @@ func (a *App) undoable(redo bool) string {
 	case redo && a.acts.next == len(a.acts.list):
 		return "nothing to do again"
 	case !redo && a.acts.next == 0:
-		return "nothing to undo: {edit.undo} takes back names, pins, removals, moves of rules, protections, filters, sizes, themes"
+		return "nothing to undo: {edit.undo} takes back names, pins, removals, moves of rules, protections, acknowledgements, filters, sizes, themes"
 	}
 	return ""
 }
@@ -198,6 +202,18 @@ func (x act) words(ctx *Context, v actValue) string {
 		}
 		return ctx.Called(x.Target) + " is protected as " + v.Text
 	}
+	switch x.Kind {
+	case actAck:
+		what := "notice " + tag(x.Target)
+		if n := len(v.List); n > 1 {
+			return count(n, "notice") + map[bool]string{true: " are acknowledged", false: " wait again"}[v.On]
+		}
+		return what + map[bool]string{true: " is acknowledged", false: " waits again"}[v.On]
+	case actRetest:
+		return "rule " + tag(x.Target) + map[bool]string{true: " waits for a new test", false: " waits for no new test"}[v.On]
+	case actDismiss:
+		return map[bool]string{true: "the error is dismissed", false: "the error is back"}[v.On]
+	}
 	return "the sizes of the panes"
 }
 
@@ -223,6 +239,9 @@ func (a *App) put(x act, v actValue) tea.Cmd {
 	case actBreaks:
 		a.putBreakpoints(v.List)
 		return a.apply(Change{Breaks: true})
+	case actDismiss:
+		a.ctx.recall(x.Target, v.On)
+		return a.apply(Change{Incidents: true})
 	}
 	return nil
 }
@@ -273,6 +292,27 @@ func (a *App) putStored(x act, redo bool) tea.Cmd {
 			c, err := h.ProtectCase(end, x.Target, v.Turn, false)
 			return actValue{Text: c.ID, Turn: v.Turn}, err
 		}
+	case actAck:
+		do = func() (actValue, error) {
+			for _, id := range v.List {
+				put := h.ReopenNotice
+				if v.On {
+					put = func(ctx context.Context, id string) error { return h.AckNotice(ctx, id, acknowledgedHere) }
+				}
+				err := put(end, id)
+				if err != nil {
+					return v, err
+				}
+			}
+			return v, nil
+		}
+	case actRetest:
+		do = func() (actValue, error) {
+			if v.On {
+				return v, h.QueueRetest(end, x.Target)
+			}
+			return v, h.DropRetest(end, x.Target)
+		}
 	default:
 		return nil
 	}
@@ -283,6 +323,17 @@ func (a *App) putStored(x act, redo bool) tea.Cmd {
 		value, err := do()
 		return undone{redo: redo, value: value, err: err}
 	}
+}
+
+// acknowledgedHere is the note of an acknowledgement by key.
+const acknowledgedHere = "acknowledged in the workbench"
+
+// acknowledgement is that of some notices; of none it is no act.
+func acknowledgement(ids []string) act {
+	if len(ids) == 0 {
+		return act{}
+	}
+	return act{Kind: actAck, Target: ids[0], Before: actValue{List: ids}, After: actValue{On: true, List: ids}}
 }
 
 // retiredHere is the reason of a retirement by key.

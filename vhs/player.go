@@ -18,7 +18,7 @@ import (
 const (
 	// fastTyping is the longest pause between two keys unless Options.Realtime.
 	fastTyping = 5 * time.Millisecond
-	// afterEscape is the shortest pause after Escape: programs take a key that follows within 50 ms as Alt+key.
+	// afterEscape is the shortest pause after Escape in real time: programs take a key that follows within 50 ms as Alt+key.
 	afterEscape = 80 * time.Millisecond
 	// promptLimit ends the waiting for the shell's first prompt.
 	promptLimit = time.Minute
@@ -254,6 +254,11 @@ func (p *player) press(ctx context.Context, title string, c parser.Command) erro
 		speed = min(speed, fastTyping)
 	}
 	for _, k := range presses {
+		if k == "\x1b" && !p.Realtime {
+			// Unmistakable, as the Kitty protocol writes it: a test machine may stand still for
+			// longer than any pause.
+			k = "\x1b[27u"
+		}
 		if err := p.term.send(ctx, k); err != nil {
 			return fmt.Errorf("play: %s: %w", title, err)
 		}

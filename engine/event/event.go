@@ -25,6 +25,7 @@ const (
 	RuleRetire             Type = "rule_retire"
 	RuleRestore            Type = "rule_restore"
 	RetestQueued           Type = "retest_queued"
+	RetestDropped          Type = "retest_dropped" // a person took it off the queue
 	RuleFlagged            Type = "rule_flagged"
 	HoldbackEnded          Type = "holdback_ended"
 	RuleCleared            Type = "rule_cleared" // what a flag held against the rule is gone
@@ -67,6 +68,7 @@ const (
 	SessionPinned          Type = "session_pinned" // Data["pinned"]: false when it was unpinned
 	NoticeResumed          Type = "notice_resumed"
 	NoticeAcknowledged     Type = "notice_acknowledged"
+	NoticeReopened         Type = "notice_reopened" // a person took an acknowledgement back
 	BudgetStopped          Type = "budget_stopped"
 	StoreQuarantined       Type = "store_quarantined"
 	PatchStarted           Type = "patch_started"
@@ -83,12 +85,12 @@ const (
 
 // Journal lists every journal event type, in the order of the loop.
 var Journal = []Type{
-	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RetestQueued, RuleFlagged, RuleCleared, HoldbackEnded,
+	Notice, Recovery, Health, Skip, EvalsetCapture, Regression, NoiseMeasured, RuleAdd, RulePromote, RuleRetire, RuleRestore, RetestQueued, RetestDropped, RuleFlagged, RuleCleared, HoldbackEnded,
 	ScopeIndexRegenerated, Validation, ValidationRoundStarted, ValidationCandidate, ValidationReplayCase,
 	ValidationPair, ValidationVerdict, ValidationRoundEnded, RepairStarted, RepairModelTurn, RepairToolCall, RepairCandidateAdded,
 	RepairNoticeResolved, RepairCompleted, RepairDuplicate, RepairAlreadyCovered, RepairNoProposal,
 	RepairUnactionable, RepairTimedOut, RepairFailed, EpisodeForked, ForkAccepted, ForkRemoved, ImportFinished, AgentStarted, AgentExited, ProcessesReaped, TurnReplayed, ModelCallsKept,
-	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, SessionRestored, SessionRenamed, SessionPinned, NoticeResumed, NoticeAcknowledged, BudgetStopped,
+	CaseProtected, CaseRemoved, CaseShrunk, WinOffered, SessionRemoved, SessionRestored, SessionRenamed, SessionPinned, NoticeResumed, NoticeAcknowledged, NoticeReopened, BudgetStopped,
 	StoreQuarantined, PatchStarted, PatchProved, PatchPacket, PatchDriven, PatchRouted, PatchFinished,
 	PatchState, PatchApplied, PatchUndone, PatchRemoved,
 }

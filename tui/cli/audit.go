@@ -95,18 +95,25 @@ func uptakeWords(u evidence.Uptake) string {
 }
 
 func (a *app) rulesRetest() *cobra.Command {
-	return &cobra.Command{
+	var drop bool
+	c := &cobra.Command{
 		Use: "retest RULE...", Short: "Queue rules in force for a new test; validate --until-idle makes it", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
+				queue, said := h.QueueRetest, "queued"
+				if drop {
+					queue, said = h.DropRetest, "dropped"
+				}
 				for _, id := range args {
-					if err := h.QueueRetest(cmd.Context(), id); err != nil {
+					if err := queue(cmd.Context(), id); err != nil {
 						return err
 					}
-					a.done("queued", id)
+					a.done(said, id)
 				}
 				return nil
 			})
 		},
 	}
+	c.Flags().BoolVar(&drop, "drop", false, "take them off the queue")
+	return c
 }

@@ -98,11 +98,19 @@ func (a *app) noticesShow() *cobra.Command {
 
 func (a *app) noticesAck() *cobra.Command {
 	var note string
+	var undo bool
 	c := &cobra.Command{
 		Use: "ack NOTICE...", Short: "Acknowledge notices yourself: nothing is repaired for them", Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
 				for _, id := range args {
+					if undo {
+						if err := h.ReopenNotice(cmd.Context(), id); err != nil {
+							return err
+						}
+						a.done("pending", id)
+						continue
+					}
 					if err := h.AckNotice(cmd.Context(), id, note); err != nil {
 						return err
 					}
@@ -113,6 +121,8 @@ func (a *app) noticesAck() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&note, "note", "", "why")
+	c.Flags().BoolVar(&undo, "undo", false, "take a person's acknowledgement back: they wait again")
+	c.MarkFlagsMutuallyExclusive("note", "undo")
 	return c
 }
 

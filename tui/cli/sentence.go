@@ -132,7 +132,7 @@ func sentence(e event.Event) string {
 		return fmt.Sprintf("%s · candidate in %s, about %s", e.RuleID, words("scope"), words("metric"))
 	case event.RulePromote, event.RuleRetire:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))
-	case event.RetestQueued:
+	case event.RetestQueued, event.RetestDropped:
 		return fmt.Sprintf("%s · %s waiting", e.RuleID, counted(d["waiting"], "test"))
 	case event.HoldbackEnded:
 		return fmt.Sprintf("%s · %s", e.RuleID, words("reason"))

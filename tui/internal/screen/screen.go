@@ -95,9 +95,11 @@ func (s *Screen) pump() {
 	go func() { _, _ = io.Copy(s.tty, s.emu) }() // ends when the emulator is closed or the terminal is
 }
 
-// named are keys by the names they have in the key list.
+// named are keys by the names they have in the key list. Escape is sent as the Kitty
+// keyboard protocol writes it: with the byte alone what follows would make it an alt key,
+// unless one waits for as long as the other side may stand still.
 var named = map[string]string{
-	"enter": "\r", "esc": "\x1b", "tab": "\t", "space": " ", "backspace": "\x7f", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C",
+	"enter": "\r", "esc": "\x1b[27u", "tab": "\t", "space": " ", "backspace": "\x7f", "up": "\x1b[A", "down": "\x1b[B", "right": "\x1b[C",
 	"left": "\x1b[D", "pgup": "\x1b[5~", "pgdown": "\x1b[6~", "home": "\x1b[H", "end": "\x1b[F", "shift+tab": "\x1b[Z",
 	"ctrl+c": "\x03", "ctrl+p": "\x10", "ctrl+l": "\x0c", "ctrl+z": "\x1a", "ctrl+r": "\x12",
 }
@@ -111,9 +113,6 @@ func (s *Screen) Press(keys ...string) *Screen {
 		}
 		if _, err := io.WriteString(s.tty, k); err != nil {
 			s.t.Fatalf("press %q: %v\n%s", k, err, s.Text())
-		}
-		if k == "\x1b" {
-			time.Sleep(80 * time.Millisecond) // what follows would make it an alt key
 		}
 	}
 	return s
