@@ -49,6 +49,7 @@ type heardTurn struct {
 	moved    bool // one was answered
 	answered bool // the last one was no call for a tool, or its whole trace is there
 	broken   bool // the last one got no whole answer
+	hungUp   bool // as its answer broke off
 	spent    bool // by the budget
 	over     bool
 

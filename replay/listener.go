@@ -51,7 +51,8 @@ type ListenerOptions struct {
 //
 // A turn begins with what the user says. It has ended when the agent has answered and is
 // silent for TurnGap, or when the next one begins. One that is silent without an answer
-// for Longest is cut off ("timeout").
+// for Longest is cut off ("timeout"), and one that hung up in the middle of an answer after
+// ten times TurnGap ("cancelled"): by then it would have asked again.
 type Listener struct {
 	host Host
 	o    ListenerOptions
@@ -111,6 +112,7 @@ func (l *Listener) Question(q llmproxy.Question) func(*cassette.Exchange, error)
 	t, main := l.turnOf(s, q, goesOn)
 	t.flying++
 	t.proxied = true
+	t.answered = t.answered && !main // not before this one is
 	s.last = l.o.Now()
 	if q.TraceID != "" {
 		l.know(q.TraceID, s)
@@ -210,7 +212,7 @@ func (l *Listener) answered(s *heard, t *heardTurn, main bool, e *cassette.Excha
 	for _, span := range s.tracer.Add(*e) {
 		l.show(s, t, span)
 	}
-	t.broken = r.Broken
+	t.broken, t.hungUp = r.Broken, e.Cut
 	if r.Broken {
 		return
 	}

@@ -151,6 +151,10 @@ func (c *talk) open(t testing.TB, l *Listener) (end func(answer string)) {
 			e.Status, e.Body = 500, []byte(`{"error":{"message":"broken"}}`)
 			ended(e, nil)
 			return
+		case answer == "cut":
+			e.Cut, e.Body = true, []byte(`{"choi`)
+			ended(e, nil)
+			return
 		case called:
 			message = map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"id": id, "type": "function", "function": map[string]any{"name": "look", "arguments": "{}"}}}}
 		}
@@ -241,6 +245,11 @@ func TestSessionsAreToldApart(t *testing.T) {
 			new(talk).user("hi").step(t, l, "call:a1")
 			time.Sleep(2 * time.Minute)
 		}, []string{`s1.0 "hi" timeout 2`}},
+		{"an agent that hangs up in the middle of an answer", func(l *Listener) {
+			new(talk).user("hi").step(t, l, "cut")
+			time.Sleep(31 * time.Second)
+			new(talk).user("hi").step(t, l, "A")
+		}, []string{`s1.0 "hi" cancelled 1`, `s2.0 "hi" end_turn 1`}},
 		{"a provider that fails", func(l *Listener) {
 			new(talk).user("hi").step(t, l, "fail")
 			time.Sleep(2 * time.Minute)
@@ -284,6 +293,37 @@ func TestTheEndOfListening(t *testing.T) {
 	wants(t, d, `begin s1 "hi"`, `turn s1.0 "hi": 0 spans, cancelled`, "scored s1", "scored s1", "end s1: vise serve ended, 1 turns")
 	if !cut {
 		t.Error("nothing was interrupted")
+	}
+}
+
+// What our own end breaks is no failure of anybody's.
+func TestTheEndBreaksAnAnswer(t *testing.T) {
+	var end func(string)
+	d, cut := listening(t, ListenerOptions{}, func(l *Listener, _ *desk) {
+		c := new(talk).user("hi")
+		c.step(t, l, "let me see")
+		end = c.open(t, l) // the same words again, in the same turn
+		end("cut")         // as when the proxy has gone first
+	})
+	if len(d.turns) == 0 || d.turns[len(d.turns)-1].StopReason != "cancelled" || !cut {
+		t.Errorf("turns %+v, cut %v", d.turns, cut)
+	}
+}
+
+// Sessions are bounded: the one that was silent longest gives way.
+func TestTooManySessions(t *testing.T) {
+	d, _ := listening(t, ListenerOptions{}, func(l *Listener, _ *desk) {
+		for i := range maxHeard + 2 {
+			new(talk).user(fmt.Sprint("hi ", i)).step(t, l, "call:x")
+		}
+	})
+	for i, id := range []string{"s1", "s2"} {
+		if !slices.ContainsFunc(d.log, func(s string) bool { return s == "end "+id+": too many sessions at once, 1 turns" }) {
+			t.Errorf("%d: session %s was not ended:\n%s", i, id, strings.Join(d.log[max(0, len(d.log)-10):], "\n"))
+		}
+	}
+	if len(d.heads) != maxHeard+2 {
+		t.Errorf("%d sessions ended", len(d.heads))
 	}
 }
 

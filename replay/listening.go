@@ -111,7 +111,9 @@ func (l *Listener) Run(ctx context.Context) (cut bool) {
 	l.closed = true
 	for len(l.open) > 0 {
 		s := l.open[0]
-		cut = cut || s.turn != nil && s.turn.reason("cancelled") == "cancelled"
+		if t := s.turn; t != nil && (t.flying > 0 || !t.answered) {
+			t.broken, cut = false, true // our end broke what was under way
+		}
 		l.endSession(s, "vise serve ended")
 	}
 	l.mu.Unlock()
@@ -149,8 +151,11 @@ func (l *Listener) expire() time.Duration {
 				continue
 			}
 			at, end = t.last.Add(l.o.Longest), func() { l.endTurn(s, "timeout") }
-			if t.answered {
+			switch {
+			case t.answered:
 				at = t.last.Add(l.o.TurnGap)
+			case t.hungUp:
+				at, end = t.last.Add(10*l.o.TurnGap), func() { t.broken = false; l.endTurn(s, "cancelled") }
 			}
 		}
 		if left := at.Sub(now); left > 0 {

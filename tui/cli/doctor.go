@@ -118,7 +118,13 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
 	if why := s.Unwritable(); why != nil {
 		return check{"store", "warning", "only the commands that read work: " + why.Error()}
 	}
-	if !s.Owner() {
+	_, err = os.Stat(envFile(cfg))
+	switch serves := err == nil; {
+	case serves && !s.Owner():
+		return check{"store", "ok", dir + " is open in vise serve, to which " + envFile(cfg) + " leads agents; reading through it"}
+	case serves:
+		return check{"store", "warning", envFile(cfg) + " is left of a vise serve that was killed: an agent started with it reaches nobody; the next vise serve writes it anew"}
+	case !s.Owner():
 		return check{"store", "ok", dir + " is open in another vise; reading through it"}
 	}
 	return check{"store", "ok", dir}
@@ -126,7 +132,7 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
 
 func (a *app) examineAgent(ctx context.Context, cfg *config.Config) []check {
 	if cfg.Agent.Driver == "none" || len(cfg.Agent.Command) == 0 {
-		return []check{{"agent", "warning", "none configured: vise replay works with --recorded only; set agent.command"}}
+		return []check{{"agent", "warning", "none configured: vise replay works with --recorded only, vise serve without validation by replays; set agent.command"}}
 	}
 	agent, err := a.agentOf(cfg)
 	if err == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vise/engine/config"
 	"vise/engine/event"
 	"vise/replay"
 	"vise/replay/llmproxy"
@@ -121,7 +122,7 @@ func (a *app) serve(ctx context.Context, h *harness, f serveFlags) (err error) {
 		return err
 	}
 	what := served{Traces: env["OTEL_EXPORTER_OTLP_ENDPOINT"], Rules: env["VISE_RULES_URL"], Models: env["OPENAI_BASE_URL"], Env: env,
-		EnvFile: filepath.Join(cfg.Path(cfg.Store.Path), "serve.env"), Validates: validates, PID: os.Getpid()}
+		EnvFile: envFile(cfg), Validates: validates, PID: os.Getpid()}
 	if m := h.services.models; m != nil {
 		what.Upstream = m.Upstream.BaseURL
 		if m.Upstream.Key != nil {
@@ -211,6 +212,9 @@ func (a *app) tellServed(provider string, what served) error {
 	_, err := fmt.Fprintln(a.errw, strings.Join(lines, "\n"))
 	return err
 }
+
+// envFile is where a serve keeps the variables of agents while it runs.
+func envFile(cfg *config.Config) string { return filepath.Join(cfg.Path(cfg.Store.Path), "serve.env") }
 
 // writeEnv writes variables as a shell reads them, for nobody but their owner.
 func writeEnv(file string, env map[string]string) error {
