@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // JSON-RPC 2.0 error codes of lines that are no requests.
@@ -40,7 +42,8 @@ func (s *shared) Write(b []byte) (int, error) {
 }
 
 // withoutJunk returns the input with only well-formed messages left in it. The
-// goroutine that filters ends with the input, or when it is closed.
+// goroutine that filters ends with the input: a reader that cannot be closed, and whose
+// Read waits, keeps it (standard input of a process that ends, ours, does not).
 func withoutJunk(in io.ReadCloser, out io.Writer) messages {
 	pr, pw := io.Pipe()
 	go func() { pw.CloseWithError(filter(in, pw, out)) }()
@@ -88,14 +91,18 @@ func judge(b []byte, size int) (code int, text string) {
 	if !json.Valid(b) {
 		return codeParse, "the line is not JSON"
 	}
-	var m struct {
-		Method *string         `json:"method"`
-		Result json.RawMessage `json:"result"`
-		Error  json.RawMessage `json:"error"`
-		V      string          `json:"jsonrpc"`
+	if b[0] == '{' {
+		// The library's own reading decides: what it refuses ends its connection.
+		switch m, err := jsonrpc.DecodeMessage(b); m := m.(type) {
+		case *jsonrpc.Request:
+			if err == nil && m.Method != "" {
+				return 0, ""
+			}
+		case *jsonrpc.Response:
+			if err == nil && m.ID.IsValid() {
+				return 0, ""
+			}
+		}
 	}
-	if b[0] != '{' || json.Unmarshal(b, &m) != nil || m.V != "2.0" || m.Method == nil && m.Result == nil && m.Error == nil {
-		return codeInvalid, "the line is not a JSON-RPC 2.0 message"
-	}
-	return 0, ""
+	return codeInvalid, "the line is not a JSON-RPC 2.0 message"
 }

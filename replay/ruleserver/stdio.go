@@ -65,9 +65,11 @@ func Bridge(ctx context.Context, url, token string, in io.Reader, out io.Writer)
 	}
 	s := mcp.NewServer(implementation(), serverOptions(instructions))
 	for _, tool := range listed.Tools {
-		s.AddTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if err := PassOn(s, tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return remote.CallTool(ctx, &mcp.CallToolParams{Name: tool.Name, Arguments: req.Params.Arguments})
-		})
+		}); err != nil {
+			return fmt.Errorf("bridge to %s: %w", url, err)
+		}
 	}
 	return serve(ctx, s, in, out)
 }

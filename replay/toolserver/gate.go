@@ -7,6 +7,7 @@ package toolserver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"vise/engine/trace"
 	"vise/replay/driver"
 	"vise/replay/loopback"
+	"vise/replay/ruleserver"
 )
 
 // Bounds of a gate.
@@ -122,7 +124,7 @@ func (g *Gate) connect(ctx context.Context, spec Spec) error {
 	g.lines = append(g.lines, l)
 	var transport mcp.Transport
 	if spec.URL != "" {
-		transport = &mcp.StreamableClientTransport{Endpoint: spec.URL, DisableStandaloneSSE: true, MaxRetries: -1, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+		transport = &mcp.StreamableClientTransport{Endpoint: spec.URL, DisableStandaloneSSE: true, MaxRetries: -1, HTTPClient: &http.Client{Transport: boundedAnswers{&http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: callTime}}}}
 	} else {
 		proc, err := process.Start(ctx, process.Spec{Command: spec.Command, Dir: g.o.Dir, Env: g.o.Env, Sandbox: g.o.Sandbox})
 		if err != nil {
@@ -156,9 +158,11 @@ func (g *Gate) connect(ctx context.Context, spec Spec) error {
 		if n++; n > maxTools {
 			return fmt.Errorf("it has more than %d tools", maxTools)
 		}
-		view.AddTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if err := ruleserver.PassOn(view, tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			return g.call(ctx, l, tool.Name, req.Params), nil
-		})
+		}); err != nil {
+			return err
+		}
 	}
 	g.views[spec.Name] = view
 	return nil
@@ -243,7 +247,11 @@ func (g *Gate) call(ctx context.Context, l *line, tool string, asked *mcp.CallTo
 	}
 	ctx, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
-	result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: asked.Arguments})
+	arguments := asked.Arguments
+	if len(arguments) == 0 { // as null they would be sent, and strict servers refuse that
+		arguments = json.RawMessage("{}")
+	}
+	result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 	if err != nil {
 		g.end(at, driver.ByServer, err.Error(), err)
 		return failed(err.Error())

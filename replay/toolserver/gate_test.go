@@ -21,6 +21,10 @@ import (
 
 // TestMain lets the test binary be a tool server: a real program on its standard streams.
 func TestMain(m *testing.M) {
+	if schema := os.Getenv("TEST_ODD"); schema != "" {
+		serveOdd(schema)
+		os.Exit(0)
+	}
 	if marker := os.Getenv("TEST_TOOLS"); marker != "" {
 		serveTools(marker)
 		os.Exit(0)
