@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -247,6 +248,9 @@ func (b *Bench) runAgent(ctx context.Context, r *run.Run, w work, ws, tmp string
 	p, err := process.Start(ctx, spec)
 	if err != nil {
 		r.Status, r.Error = run.Error, b.mask(err.Error(), 500)
+		if errors.Is(err, fs.ErrNotExist) && strings.Contains(argv[0], "/") && !filepath.IsAbs(argv[0]) {
+			r.Error += "; it is looked for in the workspace, a copy of the project's top folder: name it from there, as in ./scripts/agent.sh, or in whole"
+		}
 		switch {
 		case stopped(ctx):
 			r.Status = run.Cancelled

@@ -247,9 +247,21 @@ func TestOutcomes(t *testing.T) {
 		"no driver":      {first: broken, change: func(q *patch.RepairRequest) { q.NoAgent = true }, status: run.NeedsAgent, code: "no_driver", also: "attempt-1-packet.json"},
 		"no plan":        {first: broken, files: map[string]string{"vise-policy.toml": strings.Replace(fast, "tests = ", "build = ", 1)}, status: run.NeedsHuman, code: "plan_untrusted"},
 		"needs scope":    {first: broken, again: "echo 'VISE-NEEDS-SCOPE: go.mod must change'; printf more > other.txt", status: run.NeedsHuman, code: "needs_scope", also: "go.mod must change"},
+		"agent fails":    {first: broken, again: "exit 5", status: run.GaveUp, code: "no_progress", also: "the same patch again; the agent did not end well: failed exit status 5"},
 		"program denied": {first: "printf right > value.txt", files: map[string]string{"vise-policy.toml": strings.Replace(fast, "default = \"allow\"\n[proof]", "deny = [\"sh\"]\n[proof]", 1)}, status: run.NeedsHuman, code: "boundary_before_repair", also: "program"},
 	} {
 		t.Run(name, c.check)
+	}
+}
+
+// A program that is named from a sub-folder is not found: where it is looked for is told.
+func TestAgentIsLookedForInTheWorkspace(t *testing.T) {
+	d := newDesk(t, map[string]string{"value.txt": "base", "sub/agent.sh": "#!/bin/sh\n", "vise-policy.toml": fast}, nil)
+	if r := d.start([]string{"./agent.sh"}); r.Status != run.Error || !strings.Contains(r.Error, "a copy of the project's top folder") {
+		t.Errorf("%s: %s", r.Status, r.Error)
+	}
+	if r := d.start([]string{"./sub/agent.sh"}); r.Status != run.Passed {
+		t.Errorf("%s: %s", r.Status, r.Error)
 	}
 }
 

@@ -53,7 +53,11 @@ func Says(l run.Loop) string {
 		}
 		return fmt.Sprintf("still not proven after %d proofs", r.Attempt)
 	case "no_progress":
-		return map[string]string{"same_patch": "the agent made the same patch again", "empty_patch": "the agent took everything back", "same_failure": "the same failure came back"}[r.Detail]
+		what := map[string]string{"same_patch": "the agent made the same patch again", "empty_patch": "the agent took everything back", "same_failure": "the same failure came back"}[r.Detail]
+		if l.AgentEnd != "" {
+			what += "; " + l.AgentEnd
+		}
+		return what
 	case "environment":
 		return "mend this machine, not the patch: " + r.Detail
 	case "plan_untrusted":

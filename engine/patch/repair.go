@@ -332,6 +332,9 @@ func (s *shop) Repair(ctx context.Context, l *run.Loop) (string, string, error) 
 		err = nil
 	}
 	l.Used.Add(r.Usage)
+	if l.AgentEnd = ""; r.Status != run.Passed {
+		l.AgentEnd = badEnd(r)
+	}
 	if err == nil {
 		err = costly(r, l)
 	}

@@ -105,11 +105,12 @@ func (a *app) printRun(r run.Run) error {
 			if !f.Passed {
 				mark = "FAILED"
 			}
-			count := ""
+			argv := show(strings.Join(f.Command, " "), 80)
 			if f.TestsPassed != nil && f.TestsTotal != nil {
-				count = fmt.Sprintf("  %d/%d tests", *f.TestsPassed, *f.TestsTotal)
+				a.out.printf("  %-16s %-6s %6d ms  %s  %d/%d tests", f.Phase, mark, f.Millis, argv, *f.TestsPassed, *f.TestsTotal)
+				continue
 			}
-			a.out.printf("  %-16s %-6s %6d ms  %s%s", f.Phase, mark, f.Millis, show(strings.Join(f.Command, " "), 80), count)
+			a.out.printf("  %-16s %-6s %6d ms  %s", f.Phase, mark, f.Millis, argv)
 		}
 		for _, why := range p.Reasons {
 			a.out.printf("  because  %s", show(why, 300))

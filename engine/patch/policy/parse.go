@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -69,7 +70,18 @@ func Parse(name string, raw []byte) (Policy, error) {
 	dec := json.NewDecoder(bytes.NewReader(plain))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&p); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			is := "is"
+			if strings.HasPrefix(wrong.Field, "proof.") && wrong.Type.Kind() != reflect.Bool {
+				is = "has, or is,"
+			}
+			return fail("%s%s %s %s; write %s", lineOf(raw, wrong.Field), wrong.Field, is, given(wrong.Value), wanted(wrong.Field, wrong.Type))
+		}
 		return fail("%s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if p.Proof.Tests != nil && len(p.Proof.Tests) == 0 {
+		return fail("%sproof.tests is empty: name a command, as in [[\"make\", \"test\"]], or leave it out, and the project's own tests are run", lineOf(raw, "proof.tests"))
 	}
 	p = p.filled()
 	if err := p.check(); err != nil {

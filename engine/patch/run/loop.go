@@ -144,12 +144,14 @@ type Loop struct {
 	Next     string    `json:"next,omitempty"`
 	Attempts []Attempt `json:"attempts"`
 	// Runs are all runs of the loop in order, those that crossed included.
-	Runs    []string      `json:"runs"`
-	Spent   time.Duration `json:"spent"` // on the clock of the budget
-	Packet  string        `json:"packet,omitempty"`
-	Repeat  bool          `json:"repeat,omitempty"` // the failure was proven once more
-	Started time.Time     `json:"started"`
-	Ended   time.Time     `json:"ended,omitzero"`
+	Runs   []string      `json:"runs"`
+	Spent  time.Duration `json:"spent"` // on the clock of the budget
+	Packet string        `json:"packet,omitempty"`
+	// AgentEnd tells how the agent of the latest repair ended, when that was not well.
+	AgentEnd string    `json:"agent_end,omitempty"`
+	Repeat   bool      `json:"repeat,omitempty"` // the failure was proven once more
+	Started  time.Time `json:"started"`
+	Ended    time.Time `json:"ended,omitzero"`
 	// Status is "" while the loop runs.
 	Status   string `json:"status,omitempty"`
 	Reason   Reason `json:"reason"`

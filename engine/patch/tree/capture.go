@@ -92,7 +92,8 @@ func Capture(ctx context.Context, base *Tree, dir, objects string) (*Captured, e
 	}
 	c.compare(base, seen)
 	if len(c.Entries) > maxChanged {
-		return fail(fmt.Errorf("it changes %d files, more than %d", len(c.Entries), maxChanged))
+		n := len(c.Entries)
+		return &Captured{Unseen: map[string]string{"the patch as a whole": fmt.Sprintf("it changes %d files, more than %d; let the agent make less, or leave out what tools make (.gitignore)", n, maxChanged)}}, nil
 	}
 	for i := range c.Entries {
 		e := &c.Entries[i]

@@ -302,3 +302,18 @@ func BenchmarkWorkspace(b *testing.B) {
 	})
 	b.ReportMetric(float64(runtime.GOMAXPROCS(0)), "procs")
 }
+
+// A patch of too many files is none that could be taken, which a person is told; it is no
+// fault of this machine.
+func TestPatchOfTooManyFilesIsUnseen(t *testing.T) {
+	root := project(t, false)
+	_, c, _ := patchOf(t, root, func(ws string) {
+		do(t, os.Mkdir(filepath.Join(ws, "many"), 0o755))
+		for i := range 20_001 {
+			do(t, os.WriteFile(filepath.Join(ws, "many", fmt.Sprint(i)), nil, 0o644))
+		}
+	})
+	if len(c.Entries) != 0 || !strings.Contains(c.Unseen["the patch as a whole"], "files, more than 20000") {
+		t.Errorf("%d entries, not captured %q", len(c.Entries), c.Unseen)
+	}
+}
