@@ -61,7 +61,7 @@ func Run(ctx context.Context, paths []string, o Options, read Reader) error {
 }
 
 func run(ctx context.Context, paths []string, o Options, read Reader, notices bool) error {
-	w := &watcher{o: o, paths: paths, files: map[string]*file{}, noted: map[string]bool{}, watched: map[string]bool{}}
+	w := &watcher{o: o, paths: paths, files: map[string]*file{}, noted: map[string]bool{}, watched: map[string]bool{}, gone: map[string]bool{}}
 	if notices {
 		w.listen()
 	}
@@ -104,6 +104,7 @@ type watcher struct {
 	notices *fsnotify.Watcher
 	watched map[string]bool
 	touched map[string]bool // named by a notice since the last look
+	gone    map[string]bool // paths that are not there at present
 }
 
 // file is what is known about one file.
@@ -127,10 +128,15 @@ func (w *watcher) look(now time.Time) (changed []string, next time.Time) {
 	for _, path := range w.paths {
 		w.watch(path)
 		list, err := format.Walk(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			w.missing(path)
+			continue
+		}
 		if err != nil {
 			w.note(err.Error())
 			continue
 		}
+		delete(w.gone, path)
 		for _, name := range list {
 			here[name] = true
 			p, err := fingerprint(name)
@@ -164,6 +170,40 @@ func (w *watcher) look(now time.Time) (changed []string, next time.Time) {
 		}
 	}
 	return changed, next
+}
+
+// missing waits for a path that has gone: a folder of logs that is rotated comes back.
+func (w *watcher) missing(path string) {
+	if !w.gone[path] {
+		w.gone[path] = true
+		if w.o.Note != nil {
+			w.o.Note(path + " is gone; it is read again when it is back")
+		}
+	}
+	w.forget(path)
+	// The nearest folder that is there tells of its coming back.
+	for dir := filepath.Dir(path); w.notices != nil; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			_ = w.add(dir)
+			return
+		}
+		if dir == filepath.Dir(dir) {
+			return
+		}
+	}
+}
+
+// forget gives up the notices about a folder and those below it: what has been moved away
+// tells under its old name.
+func (w *watcher) forget(path string) {
+	for dir := range w.watched {
+		if dir == path || strings.HasPrefix(dir, path+string(filepath.Separator)) {
+			delete(w.watched, dir)
+			if w.notices != nil {
+				_ = w.notices.Remove(dir) // it may have none any more
+			}
+		}
+	}
 }
 
 // took lets a file rest for what its reading took.
@@ -303,7 +343,7 @@ func (w *watcher) wait(ctx context.Context, next time.Time) error {
 				continue
 			}
 			if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-				delete(w.watched, e.Name)
+				w.forget(e.Name)
 			}
 			if len(w.touched) < 100_000 {
 				w.touched[e.Name] = true
