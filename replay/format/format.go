@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"vise/replay/format/agentdojo"
 	"vise/replay/format/atif"
@@ -125,6 +126,9 @@ func Read(ctx context.Context, path string, o Options, sink Sink) (Summary, erro
 	sum := rec.Summary()
 	switch {
 	case err != nil:
+		if !strings.Contains(err.Error(), path) {
+			err = fmt.Errorf("read %s as %s: %w", path, name, err)
+		}
 		return sum, err
 	case sum.Sessions == 0:
 		return sum, fmt.Errorf("read %s as %s: recognised 0 of %d records, format or version unknown: %w", path, name, sum.Records+sum.DamagedTotal, ErrUnrecognised)

@@ -214,7 +214,11 @@ func (r *Recorder) value(sc *Scanner) (Value, bool, error) {
 			return v, true, nil
 		}
 	}
+	var n nesting
+	n.feed(raw)
 	switch v.Cut = true; {
+	case n.deepest > maxDepth:
+		at.Reason = fmt.Sprintf("nested deeper than %d levels; what comes before is kept", maxDepth)
 	case whole:
 		at.Reason = "the record is not JSON throughout; what comes before is kept"
 	case len(raw) >= MaxRecord:
@@ -228,8 +232,8 @@ func (r *Recorder) value(sc *Scanner) (Value, bool, error) {
 }
 
 // Mend makes a JSON text that is broken off, or broken in the middle, valid again:
-// it ends it behind the last value that is whole and closes what is open there.
-// Empty when nothing is left.
+// it ends it behind the last value that is whole and closes what is open there. So it
+// does where the text is nested too deep to be read. Empty when nothing is left.
 func Mend(raw []byte) []byte {
 	raw = nonNumbers(raw)
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -239,7 +243,7 @@ func Mend(raw []byte) []byte {
 	end := int64(-1)
 	for {
 		t, err := dec.Token()
-		if err != nil {
+		if err != nil || len(open) >= maxDepth-1 && (t == json.Delim('{') || t == json.Delim('[')) {
 			break
 		}
 		switch t {

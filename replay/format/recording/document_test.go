@@ -36,6 +36,31 @@ func TestMend(t *testing.T) {
 	}
 }
 
+// What is nested too deep to be read is cut there, and its place is told.
+func TestTooDeep(t *testing.T) {
+	deep := strings.Repeat(`{"a":[`, 20_000) + strings.Repeat("]}", 20_000)
+	if mended := Mend([]byte(`{"first":1,"deep":` + deep + "}")); !json.Valid(mended) || !strings.HasPrefix(string(mended), `{"first":1,"deep":{"a":[`) {
+		t.Errorf("mended: %.60s", mended)
+	}
+	for _, in := range []string{"{\"first\":1,\n\"deep\":" + deep + "}", "[{\"other\":1},\n{\"first\":1,\"deep\":" + deep + "}]"} {
+		rec := NewRecorder(context.Background(), "f.json", "test", Options{}, nil)
+		found := false
+		if err := Values(strings.NewReader(in), rec, func(v Value) error {
+			var any map[string]any
+			if err := json.Unmarshal(v.Data, &any); err != nil {
+				t.Errorf("what is handed out cannot be read: %v", err)
+			}
+			found = found || any["first"] == 1.0 && v.Cut
+			return nil
+		}); err != nil || !found {
+			t.Errorf("%.30s: found %v, %v", in, found, err)
+		}
+		if d := rec.Summary().Damaged; len(d) != 1 || !strings.HasPrefix(d[0].Reason, "nested deeper than 10000 levels") || d[0].Line == 0 {
+			t.Errorf("%.30s: damage %+v", in, d)
+		}
+	}
+}
+
 // Whichever way a file strings its values together, all of them are handed out,
 // valid, with their place; what is lost is counted.
 func TestValues(t *testing.T) {

@@ -105,7 +105,8 @@ func (r *Recorder) Begin(s trace.Session) error {
 	s.ID = r.unique(SafeID(r.Mask(s.ID))) // an id may be the name of a file, and that may hold a key
 	s.Origin = trace.Recorded
 	s.File = r.Mask(r.sum.Path)
-	s.Counts, s.Damaged, s.Digest = trace.Counts{}, 0, ""
+	s.Counts, s.Digest = trace.Counts{}, ""
+	s.Damaged = max(0, s.Damaged) // of what the session was exported from
 	r.head, r.open, r.turns, r.counts = s, true, 0, trace.Counts{}
 	r.damage, r.digest = r.sum.DamagedTotal, sha256.New()
 	if r.sum.Sessions == 0 {
@@ -217,7 +218,7 @@ func (r *Recorder) End() error {
 	r.sum.Masked += r.red.Session(&s)
 	r.names(&s)
 	s.Counts = r.counts
-	s.Damaged = r.sum.DamagedTotal - r.damage
+	s.Damaged += r.sum.DamagedTotal - r.damage
 	raw, err := json.Marshal(struct {
 		System, Agent, Label string
 		Tools                []trace.Tool
