@@ -164,7 +164,16 @@ func TestARelatedNoticeDuringARepair(t *testing.T) {
 		for p.count(event.RepairStarted) != 1 {
 			t.Error("a second agent was started")
 		}
-		time.Sleep(20 * time.Millisecond)
+		for n := 0; n != 2; time.Sleep(time.Millisecond) { // who settles has seen the second notice, and joins
+			if t.Context().Err() != nil {
+				return
+			}
+			p.view(func(tx *store.Tx) error {
+				list, err := tx.EpisodesOfSession("s")
+				n = len(list)
+				return err
+			})
+		}
 	}
 	if s := p.settle("s"); s.Repair == nil || !slices.Equal(s.Repair.NoticeIDs, []string{"n-1"}) {
 		t.Fatalf("first: %+v", s.Repair)

@@ -119,7 +119,7 @@ func TestDamagedRecords(t *testing.T) {
 
 func awaitQuarantine(t *testing.T, s *Store) event.Event {
 	t.Helper()
-	for range 500 {
+	for range 6000 {
 		var list []event.Event
 		view(t, s, func(tx *Tx) (err error) {
 			list, err = tx.LastEvents(1, event.StoreQuarantined)

@@ -161,7 +161,7 @@ func TestServerRefusesNonsense(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+			_ = c.SetDeadline(time.Now().Add(time.Minute))
 			if _, err := c.Write(bytes); err != nil {
 				t.Fatal(err)
 			}

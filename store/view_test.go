@@ -20,7 +20,7 @@ func TestAViewNeverKeepsTheStore(t *testing.T) {
 	}
 	defer view.Close()
 	got := make(chan event.Event)
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	done := make(chan error, 1)
 	go func() {

@@ -87,7 +87,7 @@ func TestAttempts(t *testing.T) {
 	d.ctx.Running = Activity{Kind: Mending, Run: r.ID}
 	waits := func() run.Loop {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 			if l := hold.Waiting(); l != nil && (d.ctx.PatchHeld == nil || l != d.ctx.PatchHeld) {
 				d.ctx.PatchHeld = l
 				d.pump()
@@ -95,7 +95,7 @@ func TestAttempts(t *testing.T) {
 				return *l
 			}
 		}
-		t.Fatal("the loop was not held within 20 s")
+		t.Fatal("the loop was not held within a minute")
 		return run.Loop{}
 	}
 	if l := waits(); l.State != run.StateBudget {
@@ -171,7 +171,7 @@ func TestAttempts(t *testing.T) {
 // waitFor pumps until the pane shows a text: what a person starts runs beside.
 func waitFor(t *testing.T, d *desk, text string) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		d.pump()
 		if strings.Contains(strings.Join(d.panes[PaneAttempts].Rows(), "\n"), text) {
 			return

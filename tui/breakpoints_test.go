@@ -27,13 +27,13 @@ func (b *bench) screenHas(texts ...string) {
 // next waits for a checkpoint at which the app has not been yet.
 func (b *bench) next() *Held {
 	b.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		if h := b.hold.Waiting(); h != nil && h != b.app.ctx.Held {
 			b.feed()
 			return h
 		}
 	}
-	b.t.Fatal("no checkpoint within 20 s")
+	b.t.Fatal("no checkpoint within a minute")
 	return nil
 }
 

@@ -79,7 +79,7 @@ func (w *wire) press(keys string) {
 
 // until waits for a text that is drawn.
 func (w *wire) until(text string) {
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Microsecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Microsecond) {
 		w.mu.Lock()
 		found := strings.Contains(w.out.String(), text)
 		w.mu.Unlock()

@@ -92,7 +92,7 @@ func TestPanic(t *testing.T) {
 				if !errors.As(err, &crash) || !strings.Contains(err.Error(), crash.Report) || crash.Report == "" {
 					t.Fatalf("Run returned %v, want a crash with a report", err)
 				}
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatalf("it did not end:\n%s", s.Text())
 			}
 			raw, err := os.ReadFile(crash.Report)
@@ -114,7 +114,6 @@ func TestPanic(t *testing.T) {
 					t.Errorf("the report lacks %q:\n%s", w, raw)
 				}
 			}
-			time.Sleep(50 * time.Millisecond) // the last bytes are on their way
 			s.Restored()
 		})
 	}

@@ -30,7 +30,7 @@ func (b *bench) untilForked(said chan tea.Msg) (f episode.Episode) {
 					return f
 				}
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			b.t.Fatalf("the fork has not ended\n%s", b.screen())
 		}
 	}

@@ -79,7 +79,7 @@ func TestAgentIsEndedOverItsCap(t *testing.T) {
 	begun := time.Now()
 	l := d.repair(r.ID, func(q *patch.RepairRequest) { q.Cap = run.Cap{USD: 0.35} })
 	want(t, l, run.OutOfTime, "cost_exceeded")
-	if time.Since(begun) > 45*time.Second {
+	if time.Since(begun) > 2*time.Minute {
 		t.Errorf("it took %s", time.Since(begun))
 	}
 	last, err := d.bench.Run(l.Runs[len(l.Runs)-1])

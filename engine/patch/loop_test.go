@@ -70,7 +70,7 @@ func (d *desk) open(dir string, change func(*patch.Options)) {
 	st, err := store.Open(d.t.Context(), store.Options{Dir: dir})
 	// A program that a parallel test is just starting may still hold a copy of the
 	// lock of a store that was closed.
-	for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); err != nil && time.Now().Before(end); {
 		time.Sleep(10 * time.Millisecond)
 		st, err = store.Open(d.t.Context(), store.Options{Dir: dir})
 	}

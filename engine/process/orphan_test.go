@@ -60,7 +60,7 @@ func TestReapFindsWhatTheLeaderLeft(t *testing.T) {
 	if err := json.NewDecoder(out).Decode(&r); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); child == 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); child == 0; time.Sleep(10 * time.Millisecond) {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", r.PID, r.PID))
 		fmt.Sscan(string(b), &child)
 		if time.Now().After(deadline) {

@@ -76,7 +76,7 @@ func try(verb, arg string) (string, error) {
 			_, err = c.Write([]byte("x"))
 			return "", err
 		}
-		c.SetDeadline(time.Now().Add(5 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		b, err := io.ReadAll(c)
 		return string(b), err
 	case "mptcp":
@@ -125,7 +125,7 @@ func try(verb, arg string) (string, error) {
 			return "", err
 		}
 		defer c.Close()
-		c.SetDeadline(time.Now().Add(5 * time.Second))
+		c.SetDeadline(time.Now().Add(time.Minute))
 		// The request follows at once, before the tunnel stands.
 		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", to, to)
 		b, err := io.ReadAll(c)

@@ -105,7 +105,7 @@ func wait(t *testing.T, p *process.Process, limit time.Duration) process.Exit {
 // gone waits until a pid is no living process.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(b), ") Z ") {
 			return
@@ -146,7 +146,7 @@ func TestStreams(t *testing.T) {
 	var out, errs bytes.Buffer
 	spec.Stdin, spec.Stdout, spec.Stderr = strings.NewReader("hello"), &out, &errs
 	p := run(t, spec)
-	wait(t, p, 30*time.Second)
+	wait(t, p, time.Minute)
 	if out.String() != "hello" || errs.String() != "trouble\n" || p.Tail() != "trouble\n" {
 		t.Errorf("out %q, err %q, tail %q", out.String(), errs.String(), p.Tail())
 	}
@@ -185,7 +185,7 @@ func TestLogIsBounded(t *testing.T) {
 	var log bytes.Buffer
 	spec.Stderr, spec.MaxLog = &log, 1000
 	p := run(t, spec)
-	wait(t, p, 30*time.Second)
+	wait(t, p, time.Minute)
 	if !strings.HasPrefix(log.String(), strings.Repeat("a", 1000)+"\n[log cut here") || log.Len() > 1100 {
 		t.Errorf("log has %d bytes", log.Len())
 	}
@@ -235,7 +235,7 @@ func TestStopEndsTheWholeGroup(t *testing.T) {
 func TestGroupEndsWithItsLeader(t *testing.T) {
 	p := run(t, sh("sleep 300 & echo $!; exit 0"))
 	child := readPid(t, p.Stdout())
-	if e := wait(t, p, 30*time.Second); !e.OK() {
+	if e := wait(t, p, time.Minute); !e.OK() {
 		t.Errorf("exit = %v", e)
 	}
 	gone(t, child)
@@ -247,7 +247,7 @@ func TestB49DetachedGrandchildHoldsThePipe(t *testing.T) {
 	p := run(t, sh("setsid sleep 300 & echo $!; sleep 0.3; exit 0"))
 	pid := readPid(t, p.Stdout())
 	go io.Copy(io.Discard, p.Stdout())
-	e := wait(t, p, 30*time.Second)
+	e := wait(t, p, time.Minute)
 	if len(e.Leftover) != 1 || e.Code != 0 || !strings.Contains(e.String(), "detached descendant(s) killed") {
 		t.Errorf("exit = %v", e)
 	}
@@ -299,7 +299,7 @@ func TestReapNeedsTheStartTime(t *testing.T) {
 	if killed, err := process.Reap(r); len(killed) == 0 || killed[0].PID != r.PID || err != nil {
 		t.Errorf("reaped %v: %v", killed, err)
 	}
-	if e := wait(t, p, 30*time.Second); e.Signal != "killed" {
+	if e := wait(t, p, time.Minute); e.Signal != "killed" {
 		t.Errorf("exit = %v", e)
 	}
 	if killed, err := process.Reap(r); len(killed) > 0 || err != nil {

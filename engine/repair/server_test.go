@@ -130,7 +130,7 @@ func TestServerBounds(t *testing.T) {
 		cfg.Timeout = 100 * time.Millisecond
 		start := time.Now()
 		res := (&Agent{Store: s, Model: m, Config: cfg}).Run(t.Context(), ep, as)
-		if res.Status != episode.TimedOut || res.ErrorCategory != CategoryTimeout || time.Since(start) > 5*time.Second {
+		if res.Status != episode.TimedOut || res.ErrorCategory != CategoryTimeout || time.Since(start) > time.Minute {
 			t.Fatalf("%+v after %v", res, time.Since(start))
 		}
 	})

@@ -347,24 +347,30 @@ func TestParallelDecidesAlike(t *testing.T) {
 // The time of a round is shared out, and holds; what is cut off goes on in the next one.
 func TestBudgetIsShared(t *testing.T) {
 	b := newBench(t, "paired", nil)
+	var last time.Time
+	var stood time.Duration // the longest time between the ends of two runs
 	b.agent = func(evidence.Job, rule.Set, *rand.Rand) evidence.Run {
 		time.Sleep(20 * time.Millisecond)
+		ended := time.Now()
+		stood = max(stood, ended.Sub(last))
+		last = ended
 		return outcomeOf(0.5)
 	}
 	b.update(func(tx *store.Tx) error { return tx.PutRule(candidateOf("r-2")) })
 	start := time.Now()
+	last = start
 	const budget = 600 * time.Millisecond
 	verdicts := b.round(Options{Budget: budget})
 	took := time.Since(start)
-	if took > 10*time.Second { // without the bound it is as long as its pairs: see the end
+	if took > time.Minute { // without the bound it is as long as its pairs: see the end
 		t.Errorf("a round of %s took %s", budget, took)
 	}
 	tested := map[string]bool{}
 	for _, j := range b.runs {
 		tested[j.RuleID] = true
 	}
-	// A machine that stands still for half of the budget leaves none for the second.
-	if v := verdicts["r-1"]; v.PendingReason != evidence.RoundBudgetExhausted || !tested["r-1"] || !tested["r-2"] && took < budget*5/4 {
+	// A machine that stood still for a quarter of the budget may have left none for the second.
+	if v := verdicts["r-1"]; v.PendingReason != evidence.RoundBudgetExhausted || (!tested["r-1"] || !tested["r-2"]) && stood < budget/4 {
 		t.Errorf("%s %q; tested %v", v.Outcome, v.PendingReason, tested)
 	}
 	b.v.Config.PairsCap = 10

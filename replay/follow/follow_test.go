@@ -61,7 +61,7 @@ func (s *seen) read(files []string, done func(string)) (again []string, err erro
 func (s *seen) until(t *testing.T, file, want string) {
 	t.Helper()
 	got := ""
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.mu.Lock()
 		got = s.files[file]
 		s.mu.Unlock()
@@ -137,7 +137,7 @@ func TestRun(t *testing.T) {
 			before := s.reads
 			s.mu.Unlock()
 			write(t, filepath.Join(sub, "agent-abcdef.jsonl"), user("inner"), os.O_TRUNC)
-			for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 				s.mu.Lock()
 				reads := s.reads
 				s.mu.Unlock()

@@ -62,7 +62,7 @@ func TestReadOnlyWorkbench(t *testing.T) {
 	}()
 	shows := func(text string) {
 		t.Helper()
-		for end := time.Now().Add(20 * time.Second); !strings.Contains(screen.String(), text); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !strings.Contains(screen.String(), text); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("it does not show %q:\n%s%s", text, screen.String(), errs.String())
 			}

@@ -66,7 +66,7 @@ func TestCommand(t *testing.T) {
 func TestMatchIsNotExponential(t *testing.T) {
 	begun := time.Now()
 	policy.Match(strings.Repeat("**/a*a*a*/", 12)+"x", strings.Repeat("aaaaaaaaaaaaaaaa/", 40)+"y")
-	if took := time.Since(begun); took > 20*time.Second {
+	if took := time.Since(begun); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -207,10 +207,11 @@ func TestDenyAnnouncesLittle(t *testing.T) {
 
 // A command that its turn does not wait for ends with it, and so does what it started.
 func TestCommandsEndWithTheTurn(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var started []process.Record
 	cfg := agentConfig(t, sample.Options{})
-	cfg.Effects, cfg.TurnTimeout, cfg.CancelGrace = driver.EffectsLive, 500*time.Millisecond, 200*time.Millisecond
+	cfg.Effects, cfg.TurnTimeout, cfg.CancelGrace = driver.EffectsLive, patience, time.Second
 	cfg.OnProcess = func(r process.Record) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -258,6 +259,16 @@ func TestModes(t *testing.T) {
 	}
 }
 
+// gone waits until a process has ended.
+func gone(t *testing.T, r process.Record) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); r.Alive(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not end", r.Command)
+		}
+	}
+}
+
 // An agent that ends between turns is started again and goes on with its session; one
 // that cannot do that is not.
 func TestAgentIsRevived(t *testing.T) {
@@ -267,9 +278,11 @@ func TestAgentIsRevived(t *testing.T) {
 			o.Keep = t.TempDir()
 		}
 		cfg := agentConfig(t, o)
+		var rec process.Record
+		cfg.OnProcess = func(r process.Record) { rec = r }
 		s := start(t, cfg)
 		turns := play(t, s, failing[:2]...)
-		time.Sleep(500 * time.Millisecond) // until it has left
+		gone(t, rec)
 		turn, err := s.Prompt(t.Context(), 2, failing[2])
 		info := s.Info()
 		if !keeps {

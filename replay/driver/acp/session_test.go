@@ -44,6 +44,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// patience is how long the tests give an agent where the time it takes is not what they are about.
+const patience = 10 * time.Second
+
 func agentConfig(t *testing.T, o sample.Options) driver.Config {
 	t.Helper()
 	self, err := os.Executable()
@@ -62,7 +65,7 @@ func agentConfig(t *testing.T, o sample.Options) driver.Config {
 		t.Fatal(err)
 	}
 	return driver.Config{Command: []string{self}, Dir: t.TempDir(), SessionID: "s1",
-		Env: driver.Environ(nil, map[string]string{"TEST_SAMPLE_AGENT": string(raw), "GORACE": "atexit_sleep_ms=0"}, os.Environ()), CancelGrace: 300 * time.Millisecond}
+		Env: driver.Environ(nil, map[string]string{"TEST_SAMPLE_AGENT": string(raw), "GORACE": "atexit_sleep_ms=0"}, os.Environ()), CancelGrace: patience}
 }
 
 func start(t *testing.T, cfg driver.Config) driver.Session {

@@ -6,6 +6,7 @@ package screen
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ import (
 )
 
 // patience is how long Wait and Exit wait.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Screen is a program's terminal.
 type Screen struct {
@@ -293,28 +294,45 @@ var modes = []string{"?1049", "?1000", "?1002", "?1003", "?1006", "?1004", "?200
 // and the terminal's own settings (echo, whole lines, signals) those of a fresh one.
 func (s *Screen) Restored() {
 	s.t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) { // the last bytes may be on their way
+		left := s.left()
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			for _, what := range left {
+				s.t.Error(what)
+			}
+			return
+		}
+	}
+}
+
+// left says what of the terminal is not as it was.
+func (s *Screen) left() (out []string) {
 	if was, is := fresh(s.t), settings(s.t, s.tty); !reflect.DeepEqual(was, is) {
-		s.t.Errorf("the terminal is left in another mode: %+v instead of %+v", is, was)
+		out = append(out, fmt.Sprintf("the terminal is left in another mode: %+v instead of %+v", is, was))
 	}
 	raw := s.Raw()
 	for _, m := range modes {
 		on, off := lastMode(raw, m, 'h'), lastMode(raw, m, 'l')
 		if on > off {
-			s.t.Errorf("mode %s is left on", m)
+			out = append(out, fmt.Sprintf("mode %s is left on", m))
 		}
 	}
 	if strings.LastIndex(raw, "\x1b[?25l") > strings.LastIndex(raw, "\x1b[?25h") {
-		s.t.Error("the cursor is left hidden")
+		out = append(out, "the cursor is left hidden")
 	}
 	s.mu.Lock()
 	alt := s.emu.IsAltScreen()
 	s.mu.Unlock()
 	if alt {
-		s.t.Error("the alternate screen is left on")
+		out = append(out, "the alternate screen is left on")
 	}
 	if push, pop := strings.LastIndex(raw, "\x1b[>1u"), strings.LastIndex(raw, "\x1b[<1u"); push > pop {
-		s.t.Error("the kitty keyboard is left on")
+		out = append(out, "the kitty keyboard is left on")
 	}
+	return out
 }
 
 // lastMode is the place of the last sequence that sets (h) or resets (l) a mode, also
