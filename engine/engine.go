@@ -294,11 +294,13 @@ func (h *Harness) KeepCalls(ctx context.Context, sessionID string, turn int, cal
 		bytes, masked = bytes+len(c.Body), masked+c.Masked
 		records[i] = store.Exchange{SessionID: sessionID, Seq: c.Seq, Line: line}
 	}
+	staged, err := h.store.StageExchanges(ctx, records)
+	if err != nil {
+		return fmt.Errorf("keep the model calls of turn %d of session %s: %w", turn, sessionID, err)
+	}
 	if err := h.store.Update(ctx, func(tx *store.Tx) error {
-		for _, r := range records {
-			if err := tx.PutExchange(r); err != nil {
-				return err
-			}
+		if err := tx.PutExchanges(staged); err != nil {
+			return err
 		}
 		return tx.Emit(event.Event{Type: event.ModelCallsKept, SessionID: sessionID, TurnIndex: event.Turn(turn),
 			Data: map[string]any{"calls": len(calls), "bytes": bytes, "masked": masked}})

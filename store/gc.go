@@ -51,11 +51,9 @@ func (s *Store) GC(ctx context.Context) (GCReport, error) {
 
 func (s *Store) collect(ctx context.Context, r *GCReport) error {
 	// Removals left by a failure are finished first; that takes the write lock itself.
-	dropped, err := s.sweep()
-	if err != nil {
+	if err := s.finishRemovals(ctx); err != nil {
 		return err
 	}
-	r.Stages = dropped
 	unlock, err := s.lock(ctx)
 	if err != nil {
 		return err
@@ -64,6 +62,9 @@ func (s *Store) collect(ctx context.Context, r *GCReport) error {
 	s.stages.writing.Lock()
 	defer s.stages.writing.Unlock()
 	if err := s.guard(s.o.MinFree); err != nil {
+		return err
+	}
+	if r.Stages, err = s.sweepStages(); err != nil {
 		return err
 	}
 	txn := s.db.NewTransaction(false)

@@ -22,25 +22,35 @@ func readSchema(snap snapshot) (version uint32, found bool, err error) {
 // sweepBatch is how many keys one transaction of a sweep deletes.
 const sweepBatch = 2000
 
-// sweep clears what was begun and not finished: stages that no turn came to refer
-// to, and removals of sessions. It returns the number of such stages.
-func (s *Store) sweep() (dropped int, err error) {
-	stages := map[uint64]bool{} // true = never put, false = replaced or removed
+// finishRemovals ends the removals of sessions that were begun and not finished.
+func (s *Store) finishRemovals(ctx context.Context) error {
 	var removals []string
 	txn := s.db.NewTransaction(false)
-	snap := localSnapshot{txn}
-	err = snap.scan(scan{prefix: []byte{kindStage}}, func(k, v []byte) (bool, error) {
+	err := localSnapshot{txn}.scan(scan{prefix: []byte{kindRemoving}}, func(_, v []byte) (bool, error) {
+		removals = append(removals, string(v))
+		return true, nil
+	})
+	txn.Discard()
+	for _, id := range removals {
+		if err == nil {
+			err = s.clearSession(ctx, id)
+		}
+	}
+	return err
+}
+
+// sweepStages clears stages that nothing came to refer to, and returns their number.
+// Nobody may write meanwhile: a stage that is put between the look at its marker and the
+// removal would lose its content.
+func (s *Store) sweepStages() (dropped int, err error) {
+	stages := map[uint64]bool{} // true = never put, false = replaced or removed
+	txn := s.db.NewTransaction(false)
+	err = localSnapshot{txn}.scan(scan{prefix: []byte{kindStage}}, func(k, v []byte) (bool, error) {
 		if len(k) == 9 {
 			stages[binary.BigEndian.Uint64(k[1:])] = len(v) > 0
 		}
 		return true, nil
 	})
-	if err == nil {
-		err = snap.scan(scan{prefix: []byte{kindRemoving}}, func(_, v []byte) (bool, error) {
-			removals = append(removals, string(v))
-			return true, nil
-		})
-	}
 	txn.Discard()
 	if err != nil {
 		return 0, err
@@ -57,11 +67,6 @@ func (s *Store) sweep() (dropped int, err error) {
 		}
 		if unput {
 			dropped++
-		}
-	}
-	for _, id := range removals {
-		if err := s.clearSession(context.Background(), id); err != nil {
-			return dropped, err
 		}
 	}
 	return dropped, nil

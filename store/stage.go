@@ -97,31 +97,49 @@ func lastStage(snap snapshot) (uint64, error) {
 // transaction is bounded. A small turn is not written ahead but with its PutTurn.
 // Nothing is visible until then. Call it before the Update that puts the turn, not inside.
 func (s *Store) StageTurn(ctx context.Context, t trace.Turn) (Staged, error) {
-	if err := s.refuseWrite(); err != nil {
-		return Staged{}, err
-	}
 	if t.SessionID == "" {
 		return Staged{}, errors.New("stage turn: the turn has no session id")
 	}
-	if err := s.active.enter(); err != nil {
-		return Staged{}, err
-	}
-	defer s.active.leave()
-	s.stages.writing.RLock()
-	defer s.stages.writing.RUnlock()
-	if err := s.guard(s.o.MinFree); err != nil {
-		return Staged{}, err
-	}
-	w := &stager{s: s, ctx: ctx, stage: s.stages.begin(), lifted: lifted{mark: "\x00t" + rand.Text()}}
-	staged, err := w.turn(t)
+	w, end, err := s.beginStage(ctx)
 	if err != nil {
-		s.stages.done(w.stage)
+		return Staged{}, err
+	}
+	staged, err := w.turn(t)
+	end(err)
+	if err != nil {
 		return Staged{}, fmt.Errorf("stage turn %s:%d: %w", t.SessionID, t.Index, err)
 	}
 	return staged, nil
 }
 
-// stager collects the entries of one turn and writes them ahead when they grow.
+// beginStage opens a stage for writing until end is called, with what came of it: after
+// a failure it is given up.
+func (s *Store) beginStage(ctx context.Context) (w *stager, end func(error), err error) {
+	if err := s.refuseWrite(); err != nil {
+		return nil, nil, err
+	}
+	if err := s.active.enter(); err != nil {
+		return nil, nil, err
+	}
+	s.stages.writing.RLock()
+	leave := func() {
+		s.stages.writing.RUnlock()
+		s.active.leave()
+	}
+	if err := s.guard(s.o.MinFree); err != nil {
+		leave()
+		return nil, nil, err
+	}
+	w = &stager{s: s, ctx: ctx, stage: s.stages.begin(), lifted: lifted{mark: "\x00t" + rand.Text()}, have: map[[32]byte]bool{}}
+	return w, func(err error) {
+		if err != nil {
+			s.stages.done(w.stage)
+		}
+		leave()
+	}, nil
+}
+
+// stager collects the entries of one stage and writes them ahead when they grow.
 type stager struct {
 	s      *Store
 	ctx    context.Context
@@ -131,6 +149,7 @@ type stager struct {
 	marked bool
 	chunks int
 	lifted lifted
+	have   map[[32]byte]bool // blobs of this stage: those of its batch are not in the database yet
 }
 
 func (w *stager) turn(t trace.Turn) (Staged, error) {
@@ -175,12 +194,39 @@ func (w *stager) turn(t trace.Turn) (Staged, error) {
 	if _, err := spill(raw, w, w.lifted); err != nil {
 		return Staged{}, err
 	}
+	inline, marked, err := w.rest()
+	return Staged{record: r, inline: inline, marked: marked, lifted: w.lifted}, err
+}
+
+// rest returns what a small stage leaves to the transaction that puts it.
+func (w *stager) rest() (inline []entry, marked bool, err error) {
 	if w.marked || w.bytes > inlineBytes {
-		if err := w.flush(); err != nil {
-			return Staged{}, err
+		err = w.flush()
+	}
+	return w.batch, w.marked, err
+}
+
+// putStage writes what a stage left and takes its marker away.
+func (tx *Tx) putStage(stage uint64, marked bool, inline []entry) error {
+	if marked {
+		_, there, err := tx.snap.get(stageKey(stage))
+		if err == nil && !there {
+			err = errors.New("its content is not there: stage it before the Update, and put it once")
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.delete(stageKey(stage)); err != nil {
+			return err
 		}
 	}
-	return Staged{record: r, inline: w.batch, marked: w.marked, lifted: w.lifted}, nil
+	for _, e := range inline {
+		if err := tx.set(e.key, e.value); err != nil {
+			return err
+		}
+	}
+	tx.committed = append(tx.committed, func() { tx.s.stages.done(stage) })
+	return nil
 }
 
 // chunk writes spans, each in its JSON, as a spanChunk.
@@ -201,6 +247,10 @@ func (w *stager) chunk(spans [][]byte) error {
 
 func (w *stager) putBlob(content []byte) ([32]byte, error) {
 	sum := sha256.Sum256(content)
+	if w.have[sum] {
+		return sum, nil
+	}
+	w.have[sum] = true
 	w.s.stages.refer(w.stage, sum)
 	err := w.s.db.View(func(txn *badger.Txn) error {
 		_, found, err := localSnapshot{txn}.get(blobKey(sum))

@@ -265,7 +265,10 @@ func (s *Store) load() error {
 	}
 	dropped := 0
 	if writable {
-		if dropped, err = s.sweep(); err != nil {
+		if dropped, err = s.sweepStages(); err == nil {
+			err = s.finishRemovals(context.Background())
+		}
+		if err != nil {
 			return fmt.Errorf("open store: sweep unfinished writes: %w", err)
 		}
 	}

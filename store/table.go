@@ -142,12 +142,16 @@ func write[T any](tx *Tx, t *table[T], key []byte, v *T, old [][]byte) error {
 // remove deletes a record and its index entries; it is no error when there is none.
 func remove[T any](tx *Tx, t *table[T], key []byte) error {
 	op := "delete " + t.name
-	v, found, err := load(tx, t, key)
-	if err != nil {
-		return tx.fail(op, err)
-	}
-	if found && t.index != nil {
-		for _, k := range t.index(v) {
+	if t.index != nil {
+		v, found, err := load(tx, t, key)
+		if err != nil {
+			return tx.fail(op, err)
+		}
+		var entries [][]byte
+		if found {
+			entries = t.index(v)
+		}
+		for _, k := range entries {
 			if err := tx.delete(k); err != nil {
 				return tx.fail(op, err)
 			}

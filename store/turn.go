@@ -77,24 +77,9 @@ func (tx *Tx) PutTurn(staged Staged) error {
 			}
 		}
 	}
-	if staged.marked && !(found && old.Stage == r.Stage) {
-		_, visible, err := tx.snap.get(stageKey(r.Stage))
-		if err == nil && !visible {
-			err = errors.New("its spans are not there: call StageTurn before the Update, and put a staged turn once")
-		}
-		if err != nil {
-			return tx.fail(op, err)
-		}
-	}
-	for _, e := range staged.inline {
-		if err := tx.set(e.key, e.value); err != nil {
-			return tx.fail(op, err)
-		}
-	}
-	if staged.marked {
-		if err := tx.delete(stageKey(r.Stage)); err != nil {
-			return tx.fail(op, err)
-		}
+	again := found && old.Stage == r.Stage // put twice, which changes nothing
+	if err := tx.putStage(r.Stage, staged.marked && !again, staged.inline); err != nil {
+		return tx.fail(op, err)
 	}
 	tx.lifted = staged.lifted
 	err = write(tx, turns, k, &r, entries)
@@ -105,7 +90,6 @@ func (tx *Tx) PutTurn(staged Staged) error {
 	if err := tx.addCounts(r.SessionID, before, r.Counts); err != nil {
 		return tx.fail(op, err)
 	}
-	tx.committed = append(tx.committed, func() { tx.s.stages.done(r.Stage) })
 	return nil
 }
 
