@@ -52,7 +52,8 @@ type ListenerOptions struct {
 // A turn begins with what the user says. It has ended when the agent has answered and is
 // silent for TurnGap, or when the next one begins. One that is silent without an answer
 // for Longest is cut off ("timeout"), and one that hung up in the middle of an answer after
-// ten times TurnGap ("cancelled"): by then it would have asked again.
+// ten times TurnGap ("cancelled"): by then it would have asked again. What budget.* does
+// not allow ends a turn, too ("budget").
 type Listener struct {
 	host Host
 	o    ListenerOptions
@@ -63,6 +64,7 @@ type Listener struct {
 	reads  []string // rules handed out while no turn was open
 	late   int      // spans that came after the end of their turn
 	closed bool
+	spent  bool                    // that the budget is has been told
 	due    bool                    // Idle has something to do
 	idling context.CancelCauseFunc // ends what no turn may run beside; nil when nothing runs
 	wake   chan struct{}           // for Run
@@ -199,7 +201,14 @@ func (l *Listener) answered(s *heard, t *heardTurn, main bool, e *cassette.Excha
 		return // what comes after a turn was cut off belongs to none
 	}
 	if e == nil {
-		t.broken, t.spent = true, t.spent || errors.Is(err, model.ErrBudget)
+		t.broken = true
+		if errors.Is(err, model.ErrBudget) {
+			t.spent = true
+			if !l.spent {
+				l.spent = true
+				l.jobs <- func() { l.o.OnError(err) }
+			}
+		}
 		return
 	}
 	s.calls++

@@ -269,15 +269,19 @@ func TestSessionsAreToldApart(t *testing.T) {
 	}
 }
 
-// A budget that is spent ends the turn as one that says nothing of the agent.
+// A budget that is spent ends the turn as one that says nothing of the agent, and is told
+// once.
 func TestTheBudgetEndsATurn(t *testing.T) {
-	d, _ := listening(t, ListenerOptions{}, func(l *Listener, _ *desk) {
-		q, _ := llmproxy.ReadQuestion(http.Header{}, "/chat/completions", []byte(`{"messages":[{"role":"user","content":"hi"}]}`))
-		l.Question(q)(nil, fmt.Errorf("reserve: %w", model.ErrBudget))
-		time.Sleep(2 * time.Minute)
+	told := 0
+	d, _ := listening(t, ListenerOptions{OnError: func(error) { told++ }}, func(l *Listener, d *desk) {
+		for range 2 {
+			q, _ := llmproxy.ReadQuestion(http.Header{}, "/chat/completions", []byte(`{"messages":[{"role":"user","content":"hi"}]}`))
+			l.Question(q)(nil, fmt.Errorf("reserve: %w", model.ErrBudget))
+			time.Sleep(4 * time.Second)
+		}
 	})
-	if len(d.turns) != 1 || d.turns[0].StopReason != "budget" {
-		t.Errorf("turns %+v", d.turns)
+	if len(d.turns) != 2 || d.turns[0].StopReason != "budget" || d.turns[1].StopReason != "budget" || told != 1 {
+		t.Errorf("told %d times, turns %+v", told, d.turns)
 	}
 }
 

@@ -152,7 +152,7 @@ func (l *Listener) expire() time.Duration {
 			}
 			at, end = t.last.Add(l.o.Longest), func() { l.endTurn(s, "timeout") }
 			switch {
-			case t.answered:
+			case t.answered, t.spent:
 				at = t.last.Add(l.o.TurnGap)
 			case t.hungUp:
 				at, end = t.last.Add(10*l.o.TurnGap), func() { t.broken = false; l.endTurn(s, "cancelled") }
