@@ -30,6 +30,7 @@ type heard struct {
 	said    llmproxy.Sum
 	replies []string // ids of answers
 	asked   []string // ids of calls that the model asked for
+	conns   []string // connections that it asked on
 
 	calls  int // model calls so far
 	tracer *llmproxy.Tracer

@@ -81,7 +81,7 @@ const (
 	maxTraces     = 4096     // trace ids of them
 	maxCallBytes  = 32 << 20 // of a turn's model calls before they are written
 	maxToldSpans  = 50_000   // of a turn by telemetry
-	maxNamed      = 256      // answers and calls of a session that a question may name
+	maxNamed      = 256      // answers, calls and connections of a session that are known
 	maxUnreadHeld = 1000     // rules handed out while no turn was open
 )
 
@@ -116,6 +116,9 @@ func (l *Listener) Question(q llmproxy.Question) func(*cassette.Exchange, error)
 	t.proxied = true
 	t.answered = t.answered && !main // not before this one is
 	s.last = l.o.Now()
+	if !slices.Contains(s.conns, q.Conn) {
+		s.conns = newest(s.conns, q.Conn)
+	}
 	if q.TraceID != "" {
 		l.know(q.TraceID, s)
 	}
@@ -142,7 +145,12 @@ func (l *Listener) whose(q llmproxy.Question) (s *heard, goesOn bool) {
 		if o.name != "" && q.Session == "" && o.source == "proxy" {
 			continue // it tells its name
 		}
-		if c := o.continues(q); c > best {
+		// Of two that began alike it is the one of the same program.
+		c := 2 * o.continues(q)
+		if c > no && q.Conn != "" && slices.Contains(o.conns, q.Conn) {
+			c++
+		}
+		if c > best {
 			s, best = o, c
 		}
 	}

@@ -113,6 +113,7 @@ func listening(t *testing.T, o ListenerOptions, do func(l *Listener, d *desk)) (
 // talk is a conversation as an agent holds it.
 type talk struct {
 	header   http.Header
+	conn     string
 	messages []any
 }
 
@@ -140,6 +141,7 @@ func (c *talk) open(t testing.TB, l *Listener) (end func(answer string)) {
 	if !ok {
 		t.Fatalf("no question: %s", body)
 	}
+	q.Conn = c.conn
 	begun := time.Now()
 	ended := l.Question(q)
 	return func(answer string) {
@@ -212,6 +214,16 @@ func TestSessionsAreToldApart(t *testing.T) {
 			a.step(t, l, "A")
 			b.step(t, l, "B")
 		}, []string{`s1.0 "hi" end_turn 3`, `s2.0 "hi" end_turn 3`}},
+		{"the same in every word, by their connections", func(l *Listener) {
+			a, b := (&talk{conn: "1"}).user("hi"), (&talk{conn: "2"}).user("hi")
+			endA, endB := a.open(t, l), b.open(t, l)
+			endA("call:c")
+			endB("call:c")
+			a.step(t, l, "A")
+			b.step(t, l, "A")
+			a.user("more").step(t, l, "A")
+			b.user("more").step(t, l, "A")
+		}, []string{`s1.0 "hi" end_turn 3`, `s1.1 "more" end_turn 1`, `s2.0 "hi" end_turn 3`, `s2.1 "more" end_turn 1`}},
 		{"the same question again", func(l *Listener) {
 			new(talk).user("hi").step(t, l, "A")
 			new(talk).user("hi").step(t, l, "B")

@@ -241,7 +241,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		defer g.end()
 		if g.run.OnQuestion != nil {
-			r = r.WithContext(context.WithValue(r.Context(), came{}, r.Header.Clone()))
+			r = r.WithContext(context.WithValue(r.Context(), came{}, origin{r.Header.Clone(), r.RemoteAddr}))
 		}
 		g.proxy.ServeHTTP(w, r)
 	}

@@ -30,9 +30,11 @@ type Question struct {
 	Session string
 	TraceID string
 	Client  string // the program that asks, as it calls itself (User-Agent)
-	Model   string
-	System  string
-	Tools   []trace.Tool
+	// Conn is the connection that it asks on: two of one connection are of one program.
+	Conn   string
+	Model  string
+	System string
+	Tools  []trace.Tool
 	// Users are what the user has said so far, in order; Said is what the model had
 	// answered before the last of it, a zero Sum when it had not been asked before.
 	Users []Sum

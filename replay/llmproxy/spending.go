@@ -43,11 +43,16 @@ type reservation struct {
 	price *model.Price
 }
 
-// asked carries who is told of the end of a question, came the headers that an agent sent.
-type (
-	asked struct{}
-	came  struct{}
-)
+// asked carries who is told of the end of a question.
+type asked struct{}
+
+// came carries what is known of a request that is not passed on.
+type came struct{}
+
+type origin struct {
+	header http.Header
+	conn   string // the other side's address
+}
 
 // RoundTrip implements http.RoundTripper. model.ErrBudget says that nothing was sent.
 func (s *spending) RoundTrip(req *http.Request) (resp *http.Response, err error) {
@@ -69,8 +74,9 @@ func (s *spending) RoundTrip(req *http.Request) (resp *http.Response, err error)
 	}
 	req.Body = io.NopCloser(bytes.NewReader(body))
 	if s.run.OnQuestion != nil {
-		header, _ := req.Context().Value(came{}).(http.Header)
-		if q, ok := ReadQuestion(header, req.URL.Path, body); ok {
+		from, _ := req.Context().Value(came{}).(origin)
+		if q, ok := ReadQuestion(from.header, req.URL.Path, body); ok {
+			q.Conn = from.conn
 			tell := s.run.OnQuestion(q)
 			var one sync.Once
 			ended := func(e *cassette.Exchange, err error) { one.Do(func() { tell(e, err) }) }
