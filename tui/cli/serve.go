@@ -145,7 +145,11 @@ func (a *app) serve(ctx context.Context, h *harness, f serveFlags) (err error) {
 	if err := a.tellServed(cfg.Agent.Provider, what); err != nil {
 		return err
 	}
-	if l.Run(ctx) {
+	cut := l.Run(ctx)
+	if _, _, err := a.tellPaused(h); err != nil {
+		return err
+	}
+	if cut {
 		return context.Cause(ctx) // something was interrupted
 	}
 	return nil
