@@ -19,7 +19,7 @@ const attentionEach = 20
 
 // AttentionItem is one thing that waits for a person.
 type AttentionItem struct {
-	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, flagged, win_offered, patch, candidates.
+	// Kind: incident, held, paused, needs_human, breaker, quarantine, budget, dead_letter, failed, flagged, win_offered, wins_offered, patch, candidates.
 	Kind string `json:"kind"`
 	Text string `json:"text"`
 	// Do says what a person can do about it.
@@ -44,10 +44,11 @@ type attentionPane struct {
 	cursor int
 	top    int // first row shown
 	find   string
+	wins   int // how many offers of wins are named
 }
 
 func newAttention() *attentionPane {
-	return &attentionPane{sheet: newSheet(PaneAttention, "Attention"), q: query[[]AttentionItem]{pane: PaneAttention, name: "items"}}
+	return &attentionPane{sheet: newSheet(PaneAttention, "Attention"), q: query[[]AttentionItem]{pane: PaneAttention, name: "items"}, wins: Offered}
 }
 
 // SetSize implements Pane.
@@ -74,8 +75,8 @@ func (p *attentionPane) Apply(ctx *Context, c Change) tea.Cmd {
 }
 
 func (p *attentionPane) ask(ctx *Context) tea.Cmd {
-	now := Context{Held: ctx.Held, Running: ctx.Running}
-	return p.q.ask(ctx, func(tx *store.Tx) ([]AttentionItem, error) { return Waiting(tx, now.Repairs) })
+	now, wins := Context{Held: ctx.Held, Running: ctx.Running}, p.wins
+	return p.q.ask(ctx, func(tx *store.Tx) ([]AttentionItem, error) { return Waiting(tx, wins, now.Repairs) })
 }
 
 // Take implements Pane.
@@ -183,7 +184,7 @@ func (p *attentionPane) mark(kind string) (string, style.Role) {
 	switch kind {
 	case "incident", "dead_letter", "quarantine", "failed", "flagged":
 		return g.Fail, style.Bad
-	case "candidates", "win_offered":
+	case "candidates", "win_offered", "wins_offered":
 		return g.Trial, style.Info
 	case "held":
 		return g.Held, style.Warn
@@ -254,6 +255,10 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 			return nil, true
 		}
 		x, s := p.items[p.cursor], ctx.Scope
+		if p.counts() {
+			p.wins += attentionEach
+			return p.ask(ctx), true
+		}
 		if x.SessionID != "" && x.Kind != "held" {
 			s.Session, s.Turn, s.Span, s.Compare = x.SessionID, x.TurnIndex, "", ""
 		}
@@ -273,6 +278,11 @@ func (p *attentionPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+// counts reports whether the row under the cursor stands for others that it can name.
+func (p *attentionPane) counts() bool {
+	return p.cursor < len(p.items) && p.items[p.cursor].Kind == "wins_offered"
 }
 
 // episode is the repair under the cursor, "" when it is none.
@@ -329,8 +339,13 @@ func (p *attentionPane) Copy() string {
 	return p.items[p.cursor].Text + "\n" + p.items[p.cursor].Do
 }
 
-// Headless implements Pane.
-func (p *attentionPane) Headless() string { return "vise attention" }
+// Headless implements Pane: what prints the row under the cursor.
+func (p *attentionPane) Headless() string {
+	if p.cursor >= len(p.items) {
+		return "vise attention"
+	}
+	return p.items[p.cursor].command()
+}
 
 // JSON implements Pane.
 func (p *attentionPane) JSON() any { return p.items }

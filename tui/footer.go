@@ -130,7 +130,7 @@ func (a *App) opens() bool {
 	case *sessionsPane, *turnsPane, *tracePane:
 		return true
 	case *attentionPane:
-		return p.Leads() != ""
+		return p.Leads() != "" || p.counts()
 	}
 	return false
 }

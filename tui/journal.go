@@ -48,6 +48,7 @@ type journalPane struct {
 	topic  int
 	last   uint64 // the newest sequence shown or known to be filtered out
 	asking bool
+	wanted uint64 // the event that a link leads to
 	find   string
 	widest int // the longest name of an event that was shown, in cells: columns only ever grow
 }
@@ -63,9 +64,10 @@ type journalWindow struct {
 type journalAsk int
 
 const (
-	journalTail  journalAsk = iota // the newest page
-	journalSince                   // what came after the last
-	journalOlder                   // the page before
+	journalTail   journalAsk = iota // the newest page
+	journalSince                    // what came after the last
+	journalOlder                    // the page before
+	journalAround                   // the page around the wanted one
 )
 
 func newJournal() *journalPane {
@@ -142,7 +144,7 @@ func (p *journalPane) changed() {
 }
 
 func (p *journalPane) ask(ctx *Context, kind journalAsk) tea.Cmd {
-	topicNo, last := p.topic, p.last
+	topicNo, last, wanted := p.topic, p.last, p.wanted
 	types := topics[topicNo].types
 	first, held := uint64(0), 0
 	if items := p.list.Items(); len(items) > 0 {
@@ -155,6 +157,11 @@ func (p *journalPane) ask(ctx *Context, kind journalAsk) tea.Cmd {
 			return w, err
 		}
 		switch {
+		case kind == journalAround:
+			after := wanted - min(wanted, journalPage/2)
+			w.events, err = tx.Events(after, journalPage, store.EventFilter{})
+			w.before = after > 0
+			return w, err
 		case kind == journalSince && w.last-min(last, w.last) <= 5*journalPage:
 			w.events, err = tx.Events(last, 0, store.EventFilter{Types: types})
 			return w, err
@@ -207,6 +214,11 @@ func (p *journalPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	case journalSince:
 		p.last = max(p.last, w.last)
 		p.add(slices.DeleteFunc(w.events, func(e event.Event) bool { return e.Seq <= p.newest() }))
+	case journalAround:
+		p.last = max(p.last, w.last)
+		n := len(w.events)
+		p.list.Set(w.events, w.before, n > 0 && w.events[n-1].Seq < w.last)
+		p.list.SelectKey(strconv.FormatUint(p.wanted, 10))
 	case journalOlder:
 		p.list.Prepend(w.events, w.before)
 	}
@@ -228,7 +240,7 @@ func (p *journalPane) Rows() []string { return p.cached(p.draw) }
 func (p *journalPane) draw(*style.Style) []string {
 	if p.list.Len() == 0 {
 		if p.topic > 0 {
-			return p.hint("No events of this kind.", "{find.filter} goes to the next filter.")
+			return p.hint("No events of this kind.", "{pane.toggle} goes on to the next kind.")
 		}
 		return p.hint("The journal is empty.", "Everything that changes is told here: import a recording, or {run.replay} replays a session.")
 	}
@@ -276,7 +288,7 @@ func (p *journalPane) Do(ctx *Context, id action.ID) (tea.Cmd, bool) {
 			return p.ask(ctx, journalTail), true
 		}
 		p.list.End()
-	case action.Filter, action.Toggle:
+	case action.Toggle:
 		p.topic = (p.topic + 1) % len(topics)
 		p.list.Set(nil, false, false)
 		p.changed()
@@ -363,11 +375,14 @@ func (p *journalPane) Copy() string {
 
 // Headless implements Pane.
 func (p *journalPane) Headless() string {
+	if seq := p.list.Key(); seq != "" {
+		return "vise journal --event " + seq
+	}
 	cmd := "vise journal"
 	for _, t := range topics[p.topic].types {
 		cmd += " --type " + string(t)
 	}
-	return cmd + " --last " + strconv.Itoa(max(1, p.list.Len()))
+	return cmd
 }
 
 // JSON implements Pane: the events of the window.

@@ -1,6 +1,10 @@
 package tui
 
-import tea "charm.land/bubbletea/v2"
+import (
+	"strconv"
+
+	tea "charm.land/bubbletea/v2"
+)
 
 // Search implements Searcher over the events that are loaded.
 func (p *journalPane) Search(ctx *Context, text string) int {
@@ -45,4 +49,15 @@ func (p *journalPane) Found() string {
 	}
 	before, after := p.list.More()
 	return foundIn(n, p.list.Len(), before || after)
+}
+
+// seek goes to an event, also to one that is not loaded.
+func (p *journalPane) seek(ctx *Context, seq uint64) tea.Cmd {
+	if p.topic == 0 && p.list.SelectKey(strconv.FormatUint(seq, 10)) {
+		p.changed()
+		return nil
+	}
+	p.topic, p.wanted = 0, seq
+	p.list.Set(nil, false, false)
+	return p.ask(ctx, journalAround)
 }

@@ -1,10 +1,12 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/engine/event"
 	"vise/engine/evidence"
 	"vise/engine/link"
 	"vise/engine/notice"
@@ -58,6 +60,8 @@ func locate(tx *store.Tx, l Link) (m goLinkMsg, ok bool, err error) {
 		m.session, m.turn = n.SessionID, n.TurnIndex
 	case "run":
 		_, ok, err = tx.PatchRun(l.ID)
+	case "event":
+		_, ok, err = eventAt(tx, l.ID)
 	}
 	return m, ok, err
 }
@@ -68,7 +72,7 @@ func (m goLinkMsg) command() string {
 		return "vise rules show " + shellWord(m.rule)
 	}
 	return map[string]string{"session": "vise sessions show ", "episode": "vise episodes show ", "rule": "vise rules show ", "case": "vise cases show ",
-		"notice": "vise notices show ", "run": "vise patch show "}[m.Kind] + shellWord(m.ID)
+		"notice": "vise notices show ", "run": "vise patch show ", "event": "vise journal --event "}[m.Kind] + shellWord(m.ID)
 }
 
 // liner is a pane with a text that a link can name a line of.
@@ -98,6 +102,8 @@ func (a *App) settleAim() {
 func (a *App) link() (l Link, ok bool) {
 	s := a.ctx.Scope
 	switch {
+	case a.focus == PaneJournal && a.journal().list.Key() != "":
+		l = Link{Kind: "event", ID: a.journal().list.Key(), Turn: NoTurn}
 	case a.view == repairView && a.focus != PaneRules && s.Episode != "":
 		l = Link{Kind: "episode", ID: s.Episode, Step: s.Step, Turn: NoTurn}
 	case a.view == patchView && a.focus == PaneAttempts && s.Run != "":
@@ -148,7 +154,7 @@ func (a *App) goLink(l goLinkMsg) tea.Cmd {
 	a.follow = false
 	s := a.ctx.Scope
 	pane := map[string]PaneID{"session": PaneTurns, "episode": PaneRepair, "rule": PaneRules, "case": PaneValidation, "verdict": PaneValidation,
-		"notice": PaneScores, "run": PaneAttempts}[l.Kind]
+		"notice": PaneScores, "run": PaneAttempts, "event": PaneJournal}[l.Kind]
 	switch l.Kind {
 	case "session":
 		s.Session, s.Turn, s.Span, s.Compare = l.ID, l.Turn, l.Span, ""
@@ -164,12 +170,31 @@ func (a *App) goLink(l goLinkMsg) tea.Cmd {
 		s.Notice, s.Session, s.Turn, s.Span, s.Compare = l.ID, l.session, l.turn, "", ""
 	case "run":
 		s.Run = l.ID
+	case "event":
+		to, _ := strconv.ParseUint(l.ID, 10, 64)
+		return tea.Batch(a.goTo(PaneJournal), a.journal().seek(a.ctx, to))
 	}
 	if l.Pane != "" {
 		pane = PaneID(l.Pane)
 	}
 	a.aim = aim{pane, l.Line}
 	return a.goTo(pane)
+}
+
+// journal is the pane of that name.
+func (a *App) journal() *journalPane { return a.panes[PaneJournal].(*journalPane) }
+
+// eventAt is the event of the journal with a number.
+func eventAt(tx *store.Tx, seq string) (e event.Event, ok bool, err error) {
+	n, err := strconv.ParseUint(seq, 10, 64)
+	if err != nil || n == 0 {
+		return e, false, nil
+	}
+	list, err := tx.Events(n-1, 1, store.EventFilter{})
+	if err != nil || len(list) == 0 || list[0].Seq != n {
+		return e, false, err
+	}
+	return list[0], true, nil
 }
 
 // topLine is the line at the top of a text as links count it; 0 at its beginning.

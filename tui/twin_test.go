@@ -119,7 +119,7 @@ func TestRowsAreTheirJSON(t *testing.T) {
 		PaneAttention: func(t *testing.T, p Pane) (want []string) {
 			list := p.JSON().([]AttentionItem)
 			b.view(func(tx *store.Tx) error { // what vise attention prints
-				stored, err := Waiting(tx, b.app.ctx.Repairs)
+				stored, err := Waiting(tx, Offered, b.app.ctx.Repairs)
 				for i := range stored {
 					stored[i].Do = b.app.ctx.Text(stored[i].Do)
 				}

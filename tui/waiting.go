@@ -15,8 +15,9 @@ import (
 )
 
 // Waiting reads everything stored that waits for a person; running tells which
-// episodes do not because they are being repaired.
-func Waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionItem, err error) {
+// episodes do not because they are being repaired. At most wins offers of wins are named,
+// the others are counted.
+func Waiting(tx *store.Tx, wins int, running func(episode.Episode) bool) (out []AttentionItem, err error) {
 	var paused struct {
 		NoticeID string `json:"notice_id"`
 		At       string `json:"at"`
@@ -64,7 +65,7 @@ func Waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionI
 	if out, err = flagged(tx, out); err != nil {
 		return nil, err
 	}
-	if out, err = offered(tx, out); err != nil {
+	if out, err = offered(tx, wins, out); err != nil {
 		return nil, err
 	}
 	if out, err = undecided(tx, out); err != nil {
@@ -73,16 +74,16 @@ func Waiting(tx *store.Tx, running func(episode.Episode) bool) (out []AttentionI
 	return unrepaired(tx, out)
 }
 
-// maxOffered is how many offers of wins are shown: they are no trouble.
-const maxOffered = 3
+// Offered is how many offers of wins are named at first: they are no trouble.
+const Offered = 3
 
 // offered adds the sessions that are worth protecting.
-func offered(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
+func offered(tx *store.Tx, wins int, out []AttentionItem) ([]AttentionItem, error) {
 	list, err := engine.Offers(tx)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range list[:min(len(list), maxOffered)] {
+	for _, o := range list[:min(len(list), wins)] {
 		head, ok, err := tx.Session(o.SessionID)
 		if err != nil {
 			return nil, err
@@ -91,11 +92,12 @@ func offered(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 			continue // it was removed meanwhile
 		}
 		text := "session " + either(head.Name, tag(o.SessionID)) + " ended well after it had alerted"
-		if n := len(list) - maxOffered; n > 0 && o == list[maxOffered-1] {
-			text += fmt.Sprintf("; %d more: vise cases offers", n)
-		}
 		out = append(out, AttentionItem{Kind: "win_offered", SessionID: o.SessionID, TurnIndex: o.Turn, At: parsed(o.At), Text: text,
 			Do: "{case.protect} protects it as a win; {move.into} goes to it"})
+	}
+	if n := len(list) - wins; n > 0 {
+		out = append(out, AttentionItem{Kind: "wins_offered", At: parsed(list[wins].At), Text: count(n, "more session") + " ended well after alerting",
+			Do: "{move.into} names them; all: vise cases offers"})
 	}
 	return out, nil
 }

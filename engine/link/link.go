@@ -3,7 +3,7 @@
 //	vise://session/ID[/turn/N[/span/ID]]
 //	vise://episode/ID[/step/N]
 //	vise://rule/ID     vise://case/ID     vise://verdict/ID
-//	vise://notice/ID   vise://run/ID
+//	vise://notice/ID   vise://run/ID      vise://event/SEQ
 //
 // with ?pane=NAME for the pane that has the focus and &line=N for the line at its top.
 // Ids are escaped as in paths of URLs. This is the only place where links are written
@@ -34,7 +34,7 @@ type Link struct {
 const NoTurn = -1
 
 // Kinds of things that links lead to, in no order.
-var Kinds = []string{"session", "episode", "rule", "case", "verdict", "notice", "run"}
+var Kinds = []string{"session", "episode", "rule", "case", "verdict", "notice", "run", "event"}
 
 // Panes that a link may name: those of the workbench.
 var Panes = []string{"sessions", "turns", "trace", "scores", "repair", "rules", "validation", "attention", "journal", "attempts"}
@@ -84,6 +84,9 @@ func Parse(text string) (Link, error) {
 	l.Kind, l.ID = parts[0], parts[1]
 	if !slices.Contains(Kinds, l.Kind) {
 		return bad("there is no kind %s", quoted(l.Kind, 30))
+	}
+	if n, ok := number(l.ID); l.Kind == "event" && (!ok || n == 0) {
+		return bad("an event has a number from 1 on")
 	}
 	for i := 2; i < len(parts); i += 2 {
 		n, number := number(parts[i+1])

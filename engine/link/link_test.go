@@ -16,6 +16,7 @@ func TestLinks(t *testing.T) {
 		"vise://case/c-1":                              {Kind: "case", ID: "c-1", Turn: NoTurn},
 		"vise://notice/n-1":                            {Kind: "notice", ID: "n-1", Turn: NoTurn},
 		"vise://verdict/v-1":                           {Kind: "verdict", ID: "v-1", Turn: NoTurn},
+		"vise://event/412?pane=journal":                {Kind: "event", ID: "412", Turn: NoTurn, Pane: "journal"},
 		"vise://run/%20x":                              {Kind: "run", ID: " x", Turn: NoTurn},
 	} {
 		l, err := Parse(text)
@@ -27,7 +28,7 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "http://x", "vise://", "vise://session", "vise://session/", "vise://sess/x", "vise://session/x/turn/-1", "vise://session/x/turn/two",
-		"vise://session/x/span/y", "vise://rule/r/turn/1", "vise://session/x?pane=kitchen", "vise://session/x?run=rm", "vise://session/%zz", "vise://session/x/turn",
+		"vise://session/x/span/y", "vise://rule/r/turn/1", "vise://event/newest", "vise://event/0", "vise://session/x?pane=kitchen", "vise://session/x?run=rm", "vise://session/%zz", "vise://session/x/turn",
 		"vise://session/x?line=4", "vise://session/x?pane=trace&line=0", "vise://session/x?pane=trace&line=-3", "vise://" + strings.Repeat("a", 3000)} {
 		if l, err := Parse(text); err == nil || !strings.HasPrefix(err.Error(), "link ") {
 			t.Errorf("%q: %+v, %v", text, l, err)
@@ -44,6 +45,7 @@ func TestLinks(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("vise://session/s-1/turn/7?pane=trace&line=42")
 	f.Add("vise://episode/e%2F/step/3")
+	f.Add("vise://event/12")
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := Parse(text)
 		if err != nil {

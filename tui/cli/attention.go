@@ -25,7 +25,7 @@ func (a *app) attentionCmd() *cobra.Command {
 			var list []tui.AttentionItem
 			if err := s.View(func(tx *store.Tx) (err error) {
 				// Read through an owner, what runs is in its hands; without one it was cut off.
-				list, err = tui.Waiting(tx, func(e episode.Episode) bool { return e.Status == episode.Running && !s.Owner() })
+				list, err = tui.Waiting(tx, tui.Offered, func(e episode.Episode) bool { return e.Status == episode.Running && !s.Owner() })
 				return err
 			}); err != nil {
 				return err

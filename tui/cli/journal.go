@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ func (a *app) journalCmd() *cobra.Command {
 	var follow bool
 	var types []string
 	var last int
+	var one uint64
 	c := &cobra.Command{
 		Use: "journal", Short: "The journal of everything that changed", Args: cobra.NoArgs,
 		Example: "vise journal --type notice --type rule_promote\nvise journal --follow --json",
@@ -69,6 +71,19 @@ func (a *app) journalCmd() *cobra.Command {
 				}
 				return a.out.event(e)
 			}
+			if one > 0 {
+				var list []event.Event
+				if err := s.View(func(tx *store.Tx) (err error) {
+					list, err = tx.Events(one-1, 1, store.EventFilter{})
+					return err
+				}); err != nil {
+					return err
+				}
+				if len(list) == 0 || list[0].Seq != one {
+					return fmt.Errorf("journal: there is no event %d; vise journal --json tells their numbers (seq)", one)
+				}
+				return a.out.event(list[0])
+			}
 			if follow {
 				return s.Follow(ctx, after, print)
 			}
@@ -77,7 +92,11 @@ func (a *app) journalCmd() *cobra.Command {
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on printing as events come")
 	c.Flags().StringArrayVar(&types, "type", nil, "only events of this type (repeatable)")
+	c.Flags().Uint64Var(&one, "event", 0, "only the event of this number (seq)")
 	c.Flags().IntVarP(&last, "last", "n", 0, "only the last N events")
+	for _, other := range []string{"follow", "type", "last"} {
+		c.MarkFlagsMutuallyExclusive("event", other)
+	}
 	return c
 }
 
