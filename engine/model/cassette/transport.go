@@ -63,13 +63,21 @@ func (r *Recorder) done(ctx context.Context, e Exchange) {
 		e.Error = "the answer has no body"
 	}
 	if r.Matcher.Mask != nil {
-		if text, n := r.Matcher.Mask(string(e.Body)); n > 0 {
+		body, n := e.Body, 0
+		if e.Streamed() {
+			body, n = maskStream(body, r.Matcher.Mask)
+		} else {
+			var text string
+			text, n = r.Matcher.Mask(string(body))
+			body = []byte(text)
+		}
+		if n > 0 {
 			// The pieces no longer fit; the time they took does.
 			var pause int64
 			for _, p := range e.Parts {
 				pause += p[0]
 			}
-			e.Body, e.Masked, e.Parts = []byte(text), e.Masked+n, [][2]int64{{pause, int64(len(text))}}
+			e.Body, e.Masked, e.Parts = body, e.Masked+n, [][2]int64{{pause, int64(len(body))}}
 		}
 		e.Error, _ = r.Matcher.Mask(e.Error)
 	}
