@@ -145,7 +145,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 	h.stepper, h.modelFor = o.Stepper, o.ModelFor
 	if o.Model != nil && !o.Config.Evaluate.ObserveOnly {
 		h.agent = &repair.Agent{
-			Store: o.Store, Model: o.Model, Stepper: o.Stepper, Bus: o.Bus, Now: o.Store.Now,
+			Store: o.Store, Model: o.Model, Stepper: o.Stepper, Bus: o.Bus, Now: o.Store.Now, Redactor: red,
 			Config: repairConfig(o.Config),
 		}
 	}

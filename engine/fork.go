@@ -74,6 +74,7 @@ func (h *Harness) fork(ctx context.Context, s ForkSpec) (episode.Episode, error)
 		if s.Attempt > 0 {
 			attempt = s.Attempt
 		}
+		s.Change.Redactor = h.red
 		if branch, err = branchOf(tx, from, attempt, s.Change); err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func (h *Harness) forkAgent(ctx context.Context, s ForkSpec) (agent *repair.Agen
 		a := *h.agent
 		agent = &a
 	default:
-		agent = &repair.Agent{Store: h.store, Stepper: h.stepper, Bus: h.bus, Now: h.store.Now, Config: repairConfig(h.cfg)}
+		agent = &repair.Agent{Redactor: h.red, Store: h.store, Stepper: h.stepper, Bus: h.bus, Now: h.store.Now, Config: repairConfig(h.cfg)}
 	}
 	if s.Model != "" && (agent.Model == nil || s.Model != agent.Model.Name()) {
 		if h.modelFor == nil {
@@ -391,6 +392,6 @@ func (h *Harness) repairInput(tx *store.Tx, ep episode.Episode) (in repair.Input
 	}
 	in.Turn, _, err = tx.Turn(ep.SessionID, ep.TurnIndex)
 	in.Hints, in.DomainPolicy = h.cfg.Agent.Hints.Scopes, h.cfg.Repair.DomainPolicy
-	in.SanitizeMax = h.cfg.Rules.SanitizeMaxLen
+	in.SanitizeMax, in.Redactor = h.cfg.Rules.SanitizeMaxLen, h.red
 	return in, err
 }

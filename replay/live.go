@@ -122,7 +122,7 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 		data["stray"] = out.info.Stray
 	}
 	if len(out.exit.Leftover) > 0 {
-		data["detached"] = detached(out.exit.Leftover)
+		data["detached"] = detached(out.exit.Leftover, r.redactor())
 	}
 	if len(out.info.Answered) > 0 {
 		data["answered"] = map[string]int(out.info.Answered)
@@ -132,7 +132,7 @@ func (r *Runner) Live(ctx context.Context, host Host, from trace.Session, inputs
 	}
 	if err != nil {
 		// It may quote the agent's own last words.
-		text, _ := guard.DefaultRedactor().Text(err.Error())
+		text, _ := r.redactor().Text(err.Error())
 		data["error"] = bounded(text, 400)
 		data["reason"] = infrastructure(ctx, err)
 	}
@@ -148,10 +148,10 @@ const maxDetached = 20
 
 // detached is what the journal says of processes that had left their group: their
 // commands may hold a credential.
-func detached(list []process.Descendant) []map[string]any {
+func detached(list []process.Descendant, red *guard.Redactor) []map[string]any {
 	var out []map[string]any
 	for _, d := range list[:min(len(list), maxDetached)] {
-		command, _ := guard.DefaultRedactor().Text(d.Command)
+		command, _ := red.Text(d.Command)
 		out = append(out, map[string]any{"pid": d.PID, "command": bounded(command, 200), "killed": true})
 	}
 	return out

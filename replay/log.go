@@ -44,11 +44,7 @@ func (r *Runner) openLog(runID string) (io.WriteCloser, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open log of run %s: %w", runID, err)
 	}
-	redactor := r.Redactor
-	if redactor == nil {
-		redactor = guard.DefaultRedactor()
-	}
-	return runLog{guard.NewStream(f, redactor), f}, nil
+	return runLog{guard.NewStream(f, r.redactor()), f}, nil
 }
 
 type discard struct{ io.Writer }

@@ -272,6 +272,14 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 	return out, nil
 }
 
+// redactor masks what a run says.
+func (r *Runner) redactor() *guard.Redactor {
+	if r.Redactor == nil {
+		return guard.DefaultRedactor()
+	}
+	return r.Redactor
+}
+
 // answers is the tape of what an agent may ask its client for.
 func (r *Runner) answers(ctx context.Context, p plan) (*driver.Tape, error) {
 	if r.Recording == nil || r.Agent.Driver == "exec" || r.Agent.Effects == string(driver.EffectsLive) {

@@ -41,6 +41,11 @@ func (tx *Tx) Emit(e event.Event) error {
 	if e.At.IsZero() {
 		e.At = tx.s.Now()
 	}
+	// Reasons and errors quote what agents, verifiers and servers have said: whatever
+	// comes this way goes to journals, screens and logs.
+	if data, n := tx.s.o.Redactor.Texts(e.Data); n > 0 {
+		e.Data, _ = data.(map[string]any)
+	}
 	if e.Ephemeral() {
 		e.Seq = 0
 		tx.events = append(tx.events, e)

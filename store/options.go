@@ -7,6 +7,8 @@ import (
 	"time"
 
 	badger "github.com/dgraph-io/badger/v4"
+
+	"vise/engine/guard"
 )
 
 func (o Options) withDefaults() Options {
@@ -15,6 +17,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Redactor == nil {
+		o.Redactor = guard.DefaultRedactor()
 	}
 	if o.NewID == nil {
 		o.NewID = newULIDs(o.Now)

@@ -23,6 +23,7 @@ import (
 	badger "github.com/dgraph-io/badger/v4"
 
 	"vise/engine/event"
+	"vise/engine/guard"
 	"vise/engine/rule"
 )
 
@@ -55,6 +56,9 @@ type Options struct {
 	NewID func(prefix string) string
 	// Bus gets the events of every committed transaction, in journal order; may be nil.
 	Bus *event.Bus
+	// Redactor masks the texts in the data of every event, whoever emits it; nil masks by
+	// key and by value.
+	Redactor *guard.Redactor
 	// Free returns the bytes free for us under a folder; nil = statfs.
 	Free func(dir string) (uint64, error)
 }

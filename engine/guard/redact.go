@@ -34,6 +34,7 @@ type RedactOptions struct {
 // Redactor is pure, idempotent and safe for concurrent use.
 type Redactor struct {
 	keys, values bool
+	unnamed      bool // names of members say nothing
 	extra        []*pattern.Pattern
 	salt         []byte
 	tally        map[string]int // of what was masked, by class; nil = not counted

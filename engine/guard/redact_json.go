@@ -64,6 +64,14 @@ func (r *Redactor) Payload(s string) (string, int) {
 // that is no JSON as it was.
 func (r *Redactor) Any(v any) (any, int) { return r.any(v, false) }
 
+// Texts masks the texts in such a value as Text does, whatever names they stand under:
+// for records of our own, in which a name such as "token" tells a count.
+func (r *Redactor) Texts(v any) (any, int) {
+	own := *r
+	own.unnamed = true
+	return own.any(v, false)
+}
+
 func (r *Redactor) any(v any, sensitive bool) (any, int) {
 	switch v := v.(type) {
 	case string:
@@ -101,7 +109,7 @@ func (r *Redactor) any(v any, sensitive bool) (any, int) {
 		out, n := v, 0
 		for key, e := range v {
 			name, k := r.Text(key)
-			x, m := r.any(e, r.keys && sensitiveKey(key))
+			x, m := r.any(e, r.keys && !r.unnamed && sensitiveKey(key))
 			if k+m == 0 {
 				continue
 			}

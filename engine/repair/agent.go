@@ -75,6 +75,9 @@ type Agent struct {
 	// Remote fetches a trace that is not in the store from the evaluator's platform;
 	// nil = there is none.
 	Remote func(ctx context.Context, traceID string) RemoteTrace
+	// Redactor masks credentials in whatever the model is shown and in what is kept of
+	// it; nil masks by key and by value.
+	Redactor *guard.Redactor
 	// Now is the clock, nil = time.Now.
 	Now func() time.Time
 
@@ -98,7 +101,10 @@ func (a *Agent) Run(ctx context.Context, ep episode.Episode, as episode.Assignme
 }
 
 func (a *Agent) newRun(ep episode.Episode, as episode.Assignment) *run {
-	r := &run{agent: a, now: a.Now, stepper: a.Stepper, redactor: guard.DefaultRedactor(), ep: ep, as: as}
+	r := &run{agent: a, now: a.Now, stepper: a.Stepper, redactor: a.Redactor, ep: ep, as: as}
+	if r.redactor == nil {
+		r.redactor = guard.DefaultRedactor()
+	}
 	if r.now == nil {
 		r.now = time.Now
 	}

@@ -36,6 +36,8 @@ type Input struct {
 	// Hints of the configuration; they count after those of turn, session and notices.
 	Hints        []trace.ScopeHint
 	DomainPolicy string
+	// Redactor masks credentials; nil masks by key and by value.
+	Redactor *guard.Redactor
 	// SanitizeMax caps single texts in code points; 0 takes the default of 2000.
 	SanitizeMax int
 }
@@ -43,6 +45,10 @@ type Input struct {
 // BuildAssignment makes what the repair agent is given: all texts sanitised,
 // secrets redacted by key and by shape, everything bounded.
 func BuildAssignment(in Input) episode.Assignment {
+	red := in.Redactor
+	if red == nil {
+		red = guard.DefaultRedactor()
+	}
 	limit := in.SanitizeMax
 	if limit <= 0 {
 		limit = DefaultSanitizeMax
@@ -51,7 +57,7 @@ func BuildAssignment(in Input) episode.Assignment {
 	as := episode.Assignment{
 		EpisodeID: ep.ID, SessionID: ep.SessionID, RepairSessionID: ep.RepairSession(), TurnIndex: ep.TurnIndex,
 		Notices: []notice.Notice{}, AllowedTraces: slices.Clone(ep.AllowedTraces), RecommendedScope: ep.RecommendedScope,
-		DomainPolicy: clean(in.DomainPolicy, limit),
+		DomainPolicy: clean(red, in.DomainPolicy, limit),
 	}
 	if as.AllowedTraces == nil {
 		as.AllowedTraces = []string{}
@@ -62,7 +68,7 @@ func BuildAssignment(in Input) episode.Assignment {
 		if i < 0 {
 			continue
 		}
-		n := cleanNotice(in.Notices[i], limit)
+		n := cleanNotice(red, in.Notices[i], limit)
 		as.Notices = append(as.Notices, n)
 		hints = append(hints, n.ScopeHints...)
 		if as.TaskSummary == "" {
@@ -77,17 +83,17 @@ func BuildAssignment(in Input) episode.Assignment {
 	}
 	for _, s := range []string{in.Turn.TaskSummary, as.TaskSummary, in.Session.TaskSummary} {
 		if s != "" {
-			as.TaskSummary = clean(guard.Collapse(s), maxTaskSummary)
+			as.TaskSummary = clean(red, guard.Collapse(s), maxTaskSummary)
 			break
 		}
 	}
-	as.Descriptor, as.GenericLabels = describe(in.Turn.EndState, limit)
+	as.Descriptor, as.GenericLabels = describe(red, in.Turn.EndState, limit)
 	return as
 }
 
 // describe bounds the host's end state. The labels are taken before the cut, so
 // that a long end state does not switch off the guard they are for.
-func describe(endState json.RawMessage, limit int) (descriptor string, labels []string) {
+func describe(red *guard.Redactor, endState json.RawMessage, limit int) (descriptor string, labels []string) {
 	var state map[string]any
 	if json.Unmarshal(endState, &state) != nil || len(state) == 0 {
 		return "", nil
@@ -99,11 +105,11 @@ func describe(endState json.RawMessage, limit int) (descriptor string, labels []
 			labels = append(labels, guard.Line(s, maxDescriptor))
 		}
 	}
-	raw, err := json.Marshal(tame(state, limit, maxList, 0))
+	raw, err := json.Marshal(tame(red, state, limit, maxList, 0))
 	if err != nil || len(state) == 0 {
 		return "", labels
 	}
-	text, _ := guard.DefaultRedactor().Text(string(raw))
+	text, _ := red.Text(string(raw))
 	if len([]rune(text)) > maxDescriptor {
 		head, err := json.Marshal(map[string]string{"summary": guard.Head(text, maxDescriptor)})
 		if err != nil {
@@ -116,18 +122,18 @@ func describe(endState json.RawMessage, limit int) (descriptor string, labels []
 
 // tame makes a decoded JSON value safe to show: sensitive keys redacted, texts
 // sanitised, lists and depth bounded.
-func tame(v any, limit, list, depth int) any {
+func tame(red *guard.Redactor, v any, limit, list, depth int) any {
 	if depth > 12 {
 		return "[too deep]"
 	}
 	switch v := v.(type) {
 	case string:
-		return clean(v, limit)
+		return clean(red, v, limit)
 	case []any:
 		v = v[:min(len(v), list)]
 		out := make([]any, len(v))
 		for i, x := range v {
-			out[i] = tame(x, limit, list, depth+1)
+			out[i] = tame(red, x, limit, list, depth+1)
 		}
 		return out
 	case map[string]any:
@@ -137,7 +143,7 @@ func tame(v any, limit, list, depth int) any {
 				out[guard.Line(k, 80)] = "[redacted]"
 				continue
 			}
-			out[guard.Line(k, 80)] = tame(x, limit, list, depth+1)
+			out[guard.Line(k, 80)] = tame(red, x, limit, list, depth+1)
 		}
 		return out
 	}
@@ -145,8 +151,8 @@ func tame(v any, limit, list, depth int) any {
 }
 
 // clean redacts and sanitises one text.
-func clean(s string, limit int) string {
-	s, _ = guard.DefaultRedactor().Text(s)
+func clean(red *guard.Redactor, s string, limit int) string {
+	s, _ = red.Text(s)
 	return guard.Sanitize(s, limit)
 }
 
@@ -154,9 +160,9 @@ func clean(s string, limit int) string {
 var outcomeThreshold = regexp.MustCompile(`(\b` + score.OutcomeCorrect + `=[^\[\]]*\[[^\[\]]*), threshold [0-9.]+\]`)
 
 // cleanNotice is the notice with every text of it cleaned.
-func cleanNotice(n notice.Notice, limit int) notice.Notice {
-	n.Summary = outcomeThreshold.ReplaceAllString(clean(n.Summary, limit), "$1]")
-	n.TaskSummary = clean(n.TaskSummary, maxTaskSummary)
+func cleanNotice(red *guard.Redactor, n notice.Notice, limit int) notice.Notice {
+	n.Summary = outcomeThreshold.ReplaceAllString(clean(red, n.Summary, limit), "$1]")
+	n.TaskSummary = clean(red, n.TaskSummary, maxTaskSummary)
 	n.Signatures = head(n.Signatures, maxList)
 	n.FlaggedTraces = head(n.FlaggedTraces, maxList)
 	n.ScopeHints = notice.CleanHints(head(n.ScopeHints, maxHints))
@@ -167,13 +173,13 @@ func cleanNotice(n notice.Notice, limit int) notice.Notice {
 			m.Reasons, m.Threshold = nil, 0
 		}
 		for j, r := range m.Reasons {
-			m.Reasons[j] = clean(r, 300)
+			m.Reasons[j] = clean(red, r, 300)
 		}
 		n.Metrics[i] = m
 	}
 	if n.Resolution != nil {
 		r := *n.Resolution
-		r.Note = clean(r.Note, limit)
+		r.Note = clean(red, r.Note, limit)
 		n.Resolution = &r
 	}
 	return n

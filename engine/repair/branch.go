@@ -25,6 +25,18 @@ type Change struct {
 	// first. That call and those behind it are executed again.
 	Arguments string
 	Call      int
+	// Redactor masks credentials in what is changed; nil masks by key and by value.
+	Redactor *guard.Redactor
+}
+
+// masked is a changed text without its credentials.
+func (c Change) masked(s string) string {
+	red := c.Redactor
+	if red == nil {
+		red = guard.DefaultRedactor()
+	}
+	s, _ = red.Text(s)
+	return s
 }
 
 // Branch is the part of a run that a fork keeps.
@@ -129,8 +141,7 @@ func (b *Branch) rerun(c Change) error {
 	if _, ok := arguments(c.Arguments); !ok {
 		return fmt.Errorf("the arguments of %s must be one JSON object, e.g. %s", step.Calls[k-1].Name, guard.Line(step.Calls[k-1].Arguments, 120))
 	}
-	text, _ := guard.DefaultRedactor().Text(c.Arguments)
-	step.Calls[k-1].Arguments = guard.Head(text, maxStoredCall)
+	step.Calls[k-1].Arguments = guard.Head(c.masked(c.Arguments), maxStoredCall)
 	b.At = step.Ended
 	again := map[string]bool{}
 	for i := k - 1; i < len(step.Calls); i++ {
@@ -168,7 +179,7 @@ func (b *Branch) reword(c Change) error {
 	if n < 1 || n > len(b.Lines) {
 		return fmt.Errorf("the kept conversation has messages 1 to %d; vise episodes show --messages numbers them", len(b.Lines))
 	}
-	text := clean(*c.Text, maxStored)
+	text := guard.Sanitize(c.masked(*c.Text), maxStored)
 	if blank(text) {
 		return fmt.Errorf("nothing of the message is left after sanitising")
 	}

@@ -40,7 +40,7 @@ func (t *toolset) noticeRead(args map[string]any) outcome {
 	if t.run.ep.Fork != nil {
 		n = Open(n)
 	}
-	n = cleanNotice(n, t.run.textMax())
+	n = cleanNotice(t.run.redactor, n, t.run.textMax())
 	raw, err := json.Marshal(n)
 	if err != nil {
 		return refused(err)

@@ -29,10 +29,10 @@ func (t *toolset) inspectRemote(ctx context.Context, id string) outcome {
 		name  string
 		value any
 	}{{"trace", found.Trace}, {"tool_spans", found.ToolSpans}, {"scores", found.Scores}} {
-		data[part.name] = remoteEvidence(part.value)
+		data[part.name] = remoteEvidence(t.run.redactor, part.value)
 		if err := found.Errs[i]; err != nil {
 			data[part.name] = nil
-			data["note"] = fmt.Sprintf("the %s could not be read (%s)", part.name, guard.Line(clean(err.Error(), 200), 200))
+			data["note"] = fmt.Sprintf("the %s could not be read (%s)", part.name, guard.Line(clean(t.run.redactor, err.Error(), 200), 200))
 		} else if part.value != nil {
 			t.found.traceInspected = true // a look at nothing is none
 		}
@@ -42,11 +42,11 @@ func (t *toolset) inspectRemote(ctx context.Context, id string) outcome {
 
 // remoteEvidence is a foreign JSON value, safe and bounded. What counts as good is
 // not for the repair agent to know.
-func remoteEvidence(v any) any {
+func remoteEvidence(red *guard.Redactor, v any) any {
 	if v == nil {
 		return nil
 	}
-	v = tame(without(v, "threshold", 0), maxSpanText, maxList, 0)
+	v = tame(red, without(v, "threshold", 0), maxSpanText, maxList, 0)
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return nil

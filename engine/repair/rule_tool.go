@@ -174,7 +174,7 @@ func (t *toolset) covered(tx *store.Tx, proposal rule.Rule) (outcome, bool, erro
 	}
 	return outcome{ok: true, data: map[string]any{"ok": true, "created": false,
 		"suppression_reason": first.Reason, "recommended_resolution": recommended,
-		"existing": map[string]any{"id": existing.ID, "scope": existing.Scope, "status": string(existing.Status), "rule": clean(existing.Text, t.run.textMax())},
+		"existing": map[string]any{"id": existing.ID, "scope": existing.Scope, "status": string(existing.Status), "rule": clean(t.run.redactor, existing.Text, t.run.textMax())},
 	}}, true, nil
 }
 

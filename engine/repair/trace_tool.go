@@ -193,7 +193,7 @@ func (t *toolset) arguments(input string) json.RawMessage {
 	if err == nil {
 		var v any
 		if json.Unmarshal(redacted, &v) == nil {
-			if raw, err := json.Marshal(tame(v, 400, maxList, 0)); err == nil && len(raw) <= 2*maxSpanText {
+			if raw, err := json.Marshal(tame(t.run.redactor, v, 400, maxList, 0)); err == nil && len(raw) <= 2*maxSpanText {
 				return raw
 			}
 		}

@@ -72,7 +72,11 @@ func (v *Validator) run(ctx context.Context, job evidence.Job, checks []string) 
 		return outcome{}, fmt.Errorf("score replay of case %s: %w", job.CaseID, context.Cause(ctx))
 	}
 	if err != nil {
-		x.err = short("scoring failed: "+err.Error(), 300)
+		said := err.Error() // it may quote what the evaluator has written
+		if v.Redactor != nil {
+			said, _ = v.Redactor.Text(said)
+		}
+		x.err = short("scoring failed: "+said, 300)
 		x.arm.Error, x.arm.Infrastructure = x.err, "scoring_failed"
 		return x, nil
 	}

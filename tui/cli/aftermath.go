@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"vise/engine/event"
-	"vise/engine/guard"
 	"vise/engine/process"
 	"vise/store"
 )
@@ -42,7 +41,7 @@ func (a *app) reap(ctx context.Context, st *store.Store) {
 		var list []map[string]any
 		for _, k := range killed {
 			names = append(names, strconv.Itoa(k.PID))
-			command, _ := guard.DefaultRedactor().Text(k.Command)
+			command, _ := a.red.Text(k.Command)
 			list = append(list, map[string]any{"pid": k.PID, "command": show(command, 200)})
 		}
 		if len(killed) > 0 {
@@ -50,7 +49,7 @@ func (a *app) reap(ctx context.Context, st *store.Store) {
 		}
 		if err := st.Update(ctx, func(tx *store.Tx) error {
 			if len(list) > 0 {
-				command, _ := guard.DefaultRedactor().Text(p.Command)
+				command, _ := a.red.Text(p.Command)
 				if err := tx.Emit(event.Event{Type: event.ProcessesReaped, RunID: p.RunID, Data: map[string]any{"command": show(command, 200), "killed": list}}); err != nil {
 					return err
 				}

@@ -35,7 +35,7 @@ func (a *app) rulesAudit() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := store.OpenRead(cmd.Context(), storeOptions(cfg, nil))
+			s, err := store.OpenRead(cmd.Context(), a.storeOptions(cfg, nil))
 			if err != nil {
 				return err
 			}

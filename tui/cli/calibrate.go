@@ -34,7 +34,7 @@ func (a *app) calibrateCmd() *cobra.Command {
 					return err
 				}
 			}
-			st, err := store.OpenRead(cmd.Context(), storeOptions(cfg, nil))
+			st, err := store.OpenRead(cmd.Context(), a.storeOptions(cfg, nil))
 			if err != nil {
 				return err
 			}

@@ -110,7 +110,7 @@ func (a *app) examineStore(ctx context.Context, cfg *config.Config) check {
 		}
 		return check{"store", "ok", dir + " will be made by the first import"}
 	}
-	s, err := store.OpenRead(ctx, storeOptions(cfg, nil))
+	s, err := store.OpenRead(ctx, a.storeOptions(cfg, nil))
 	if err != nil {
 		return check{"store", "failed", err.Error()}
 	}

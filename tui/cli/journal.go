@@ -29,7 +29,7 @@ func (a *app) journalCmd() *cobra.Command {
 				return err
 			}
 			// Following must not keep the store from those who write.
-			s, err := store.OpenView(ctx, storeOptions(cfg, nil))
+			s, err := store.OpenView(ctx, a.storeOptions(cfg, nil))
 			if err != nil {
 				return err
 			}

@@ -29,7 +29,7 @@ func (a *app) mcpCmd() *cobra.Command {
 				return err
 			}
 			// A server that an agent keeps running must not keep the store.
-			s, err := store.OpenView(ctx, storeOptions(cfg, nil))
+			s, err := store.OpenView(ctx, a.storeOptions(cfg, nil))
 			if err != nil {
 				return err
 			}

@@ -121,7 +121,7 @@ func (a *app) readBench(ctx context.Context, fn func(*patch.Bench, *store.Store)
 	if err != nil {
 		return err
 	}
-	st, err := store.OpenRead(ctx, storeOptions(cfg, nil))
+	st, err := store.OpenRead(ctx, a.storeOptions(cfg, nil))
 	if err != nil {
 		return err
 	}

@@ -116,15 +116,15 @@ func (a *app) openRead(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.OpenRead(ctx, storeOptions(cfg, nil))
+	st, err := store.OpenRead(ctx, a.storeOptions(cfg, nil))
 	if err == nil {
 		a.tellRecovery(st)
 	}
 	return st, err
 }
 
-func storeOptions(cfg *config.Config, bus *event.Bus) store.Options {
-	return store.Options{Dir: cfg.Path(cfg.Store.Path), MinFree: cfg.Store.MinFree, Bus: bus}
+func (a *app) storeOptions(cfg *config.Config, bus *event.Bus) store.Options {
+	return store.Options{Dir: cfg.Path(cfg.Store.Path), MinFree: cfg.Store.MinFree, Bus: bus, Redactor: a.red}
 }
 
 // needs says what a command uses beside the store.
@@ -163,7 +163,7 @@ func (a *app) withHarness(ctx context.Context, n needs, fn func(*harness) error)
 
 func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn func(*harness) error) (err error) {
 	bus := event.NewBus()
-	st, err := store.Open(ctx, storeOptions(cfg, bus))
+	st, err := store.Open(ctx, a.storeOptions(cfg, bus))
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (a *app) storeCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r, rep, err := store.Restore(cmd.Context(), storeOptions(cfg, nil), a.path(args[0]))
+			r, rep, err := store.Restore(cmd.Context(), a.storeOptions(cfg, nil), a.path(args[0]))
 			if err != nil {
 				return err
 			}

@@ -147,7 +147,7 @@ func causeOf(err error) string {
 // lookOn opens the workbench over a store that it only reads: another process may own it,
 // or nobody may write it. It keeps no log and no place.
 func (a *app) lookOn(ctx context.Context, cfg *config.Config, o opening, why string) error {
-	st, err := store.OpenView(ctx, storeOptions(cfg, nil))
+	st, err := store.OpenView(ctx, a.storeOptions(cfg, nil))
 	if err != nil {
 		return err
 	}

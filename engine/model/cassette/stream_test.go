@@ -81,7 +81,7 @@ func TestMaskStreamLeavesTheRest(t *testing.T) {
 }
 
 func FuzzMaskStream(f *testing.F) {
-	f.Add(`data: {"choices":[{"index":0,"delta":{"content":"ghp_A1b2C3d4"}}]}`+"\n\n"+`data: {"choices":[{"index":0,"delta":{"content":"E5f6G7h8I9j0K1l2M3n4O5p6"}}]}`+"\n\n")
+	f.Add(`data: {"choices":[{"index":0,"delta":{"content":"ghp_A1b2C3d4"}}]}` + "\n\n" + `data: {"choices":[{"index":0,"delta":{"content":"E5f6G7h8I9j0K1l2M3n4O5p6"}}]}` + "\n\n")
 	f.Add("data: {\"delta\":[\"a\"]}\r\ndata:{}\n: x\n")
 	red := guard.DefaultRedactor()
 	f.Fuzz(func(t *testing.T, body string) {
