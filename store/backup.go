@@ -141,7 +141,7 @@ func Restore(ctx context.Context, o Options, file string) (r BackupReport, rep V
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return r, rep, unwritable(o.Dir, err)
 	}
-	lock, err := acquire(o.Dir)
+	lock, err := acquire(o.Dir, false)
 	if err != nil {
 		return r, rep, err
 	}

@@ -130,7 +130,7 @@ func (s *Store) viewRemote(fn func(*Tx) error, mayOpen bool) error {
 		if !mayOpen {
 			return err
 		}
-		own, oerr := openOwned(s.o)
+		own, oerr := openOwned(s.o, true)
 		if oerr == nil {
 			err := own.View(fn)
 			return errors.Join(err, own.Close())

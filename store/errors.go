@@ -13,8 +13,9 @@ var ErrReadOnly = errors.New("store: write in a read-only transaction: use Updat
 
 // BusyError tells that another process owns the store.
 type BusyError struct {
-	PID int // 0 when the owner did not say
-	Dir string
+	PID     int // 0 when the owner did not say
+	Dir     string
+	passing bool // it ends by itself within moments
 }
 
 func (e *BusyError) Error() string {

@@ -20,12 +20,16 @@ type ownerFile struct {
 	PID     int       `json:"pid"`
 	Socket  string    `json:"socket,omitempty"`
 	Started time.Time `json:"started"`
+	// Passing is an owner that gives the store up by itself within moments: a command
+	// that only reads, or one that is closing. Writers wait for it.
+	Passing bool `json:"passing,omitempty"`
 }
 
 // ownerLock is the held ownership. The kernel gives it up with the process, however it ends.
 type ownerLock struct {
 	f        *os.File
 	previous int // pid of an owner that did not close; 0 = closed cleanly
+	passing  bool
 }
 
 func ownerPath(dir string) string { return filepath.Join(dir, "owner") }
@@ -33,7 +37,9 @@ func ownerPath(dir string) string { return filepath.Join(dir, "owner") }
 // acquire becomes the owner or fails with *BusyError. The file is emptied then, so that
 // it must be one that an owner wrote: the folder may have come with a cloned repository,
 // or be another one than was meant.
-func acquire(dir string) (*ownerLock, error) {
+//
+// passing is an owner that only reads.
+func acquire(dir string, passing bool) (*ownerLock, error) {
 	f, err := os.OpenFile(ownerPath(dir), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600)
 	if errors.Is(err, unix.ELOOP) {
 		return nil, &LinkError{Path: ownerPath(dir)}
@@ -55,15 +61,15 @@ func acquire(dir string) (*ownerLock, error) {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			o, _ := readOwner(dir)
-			return nil, &BusyError{PID: o.PID, Dir: dir}
+			return nil, &BusyError{PID: o.PID, Dir: dir, passing: o.Passing || o.PID == 0}
 		}
 		return nil, fmt.Errorf("open store: lock %s: %w", f.Name(), err)
 	}
-	l := &ownerLock{f: f}
+	l := &ownerLock{f: f, passing: passing}
 	if o, err := readOwner(dir); err == nil {
 		l.previous = o.PID
 	}
-	if err := l.write(ownerFile{PID: os.Getpid(), Started: time.Now()}); err != nil {
+	if err := l.write(ownerFile{PID: os.Getpid(), Started: time.Now(), Passing: passing}); err != nil {
 		l.abandon()
 		return nil, err
 	}
@@ -94,7 +100,12 @@ func ours(f *os.File) error {
 
 // announce tells where the socket is.
 func (l *ownerLock) announce(socket string) error {
-	return l.write(ownerFile{PID: os.Getpid(), Socket: socket, Started: time.Now()})
+	return l.write(ownerFile{PID: os.Getpid(), Socket: socket, Started: time.Now(), Passing: l.passing})
+}
+
+// closing tells that the store is about to be given up.
+func (l *ownerLock) closing() {
+	_ = l.write(ownerFile{PID: os.Getpid(), Started: time.Now(), Passing: true}) // who does not hear of it is refused
 }
 
 func (l *ownerLock) write(o ownerFile) error {

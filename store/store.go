@@ -39,8 +39,13 @@ const DefaultMinFree = 512 << 20
 // opening replays the log into memory maps of about this size.
 const openFloor = 64 << 20
 
-// lockPatience is how long Open waits for an owner that is just closing.
-const lockPatience = 300 * time.Millisecond
+// lockPatience is how long Open waits for an owner that may be just starting to close,
+// passingPatience for one that says that it will be gone by itself: a command that only
+// reads, or a store that is being closed. On a busy machine either takes its time.
+const (
+	lockPatience    = 300 * time.Millisecond
+	passingPatience = 30 * time.Second
+)
 
 // Options say where the store is and what it takes from outside.
 type Options struct {
@@ -94,8 +99,8 @@ type Recovery struct {
 	LastSeq uint64
 }
 
-// Open becomes the owner of the store. It fails with *BusyError when another
-// process is, *FullError when the disk is too full to open it safely, and
+// Open becomes the owner of the store. It waits for a command that only reads and for
+// an owner that is closing, and fails with *BusyError when another process keeps the store, *FullError when the disk is too full to open it safely, and
 // *SchemaError when a newer vise wrote it.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o = o.withDefaults()
@@ -105,11 +110,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.prepareDir(); err != nil {
 		return nil, err
 	}
-	deadline := time.Now().Add(lockPatience)
+	begun := time.Now()
 	for {
-		s, err := openOwned(o)
+		s, err := openOwned(o, false)
 		var busy *BusyError
-		if !errors.As(err, &busy) || time.Now().After(deadline) {
+		if !errors.As(err, &busy) {
+			return s, err
+		}
+		if waited := time.Since(begun); waited > passingPatience || waited > lockPatience && !busy.passing {
 			return s, err
 		}
 		if err := sleep(ctx, 20*time.Millisecond); err != nil {
@@ -135,7 +143,7 @@ func OpenRead(ctx context.Context, o Options) (*Store, error) {
 	}
 	deadline := time.Now().Add(readPatience)
 	for {
-		s, err := openOwned(o)
+		s, err := openOwned(o, true)
 		var busy *BusyError
 		var barred *UnwritableError
 		if errors.As(err, &barred) {
@@ -181,8 +189,8 @@ func OpenView(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-func openOwned(o Options) (*Store, error) {
-	lock, err := acquire(o.Dir)
+func openOwned(o Options, passing bool) (*Store, error) {
+	lock, err := acquire(o.Dir, passing)
 	if err != nil {
 		return nil, err
 	}
@@ -313,6 +321,9 @@ func (s *Store) Close() error {
 	}
 	if s.db == nil {
 		return nil
+	}
+	if s.owner != nil {
+		s.owner.closing()
 	}
 	if s.server != nil {
 		s.server.close()
