@@ -79,6 +79,16 @@ func (c *Conductor) During(at time.Time) Activity {
 	return c.running
 }
 
+// Over says that what ran at a time has ended, so that its events come late.
+func (c *Conductor) Over(at time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running.Kind != Idle {
+		return at.Before(c.running.Since)
+	}
+	return slices.ContainsFunc(c.past, func(a Activity) bool { return !at.Before(a.Since) && !at.After(a.Until) })
+}
+
 // Busy says why nothing else can be started; "" when it can.
 func (a Activity) Busy() string {
 	switch {

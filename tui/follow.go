@@ -20,7 +20,9 @@ func (a *App) fed(m feedMsg) tea.Cmd {
 		}
 		a.logEvent(e)
 		a.ctx.Live.take(e)
-		a.progress.take(e)
+		if a.progress.of(a.conductor.Running()); !a.conductor.Over(e.At) {
+			a.progress.take(e)
+		}
 		a.followEvent(e)
 	}
 	var jump tea.Cmd
@@ -75,6 +77,7 @@ func (a *App) heldNow() tea.Cmd {
 // activity takes what the conductor tells.
 func (a *App) activity(m activityMsg) tea.Cmd {
 	a.ctx.Running = a.conductor.Running()
+	a.progress.of(a.ctx.Running)
 	c := Change{Running: true}
 	var say tea.Cmd
 	if m.err != nil {
@@ -83,7 +86,6 @@ func (a *App) activity(m activityMsg) tea.Cmd {
 		say = a.say(style.Bad, causeFirst(m.err.Error(), m.ended.name()))
 	}
 	if m.now.Kind == Idle {
-		a.progress.idle()
 		a.ended(m.ended)
 		a.ctx.Held, a.ctx.PatchHeld = a.cfg.Stepper.Waiting(), a.cfg.PatchStepper.Waiting()
 		c.Held = true

@@ -9,6 +9,7 @@ import (
 
 	"vise/engine/event"
 	"vise/engine/trace"
+	"vise/store"
 )
 
 // step is what an agent tells of its nth step.
@@ -93,4 +94,38 @@ func TestTraceFilterFollowsLiveSpans(t *testing.T) {
 	if p.list.Len() != 1 || len(p.passed) != 3 {
 		t.Errorf("%d rows pass, %d were asked", p.list.Len(), len(p.passed))
 	}
+}
+
+// A call that is shown while it runs is shown from its start once the turn is stored: on a
+// slow machine the detail had followed the end of what came.
+func TestStoredSpanIsShownFromItsStart(t *testing.T) {
+	d := newDesk(t, false)
+	d.size(PaneTrace, 80, 24)
+	d.ctx.Scope.Session, d.ctx.Scope.Turn = "s-run", 0
+	d.apply(Change{})
+	call := trace.Span{ID: "sp-1", Kind: trace.TOOL, Name: "search", Input: `{"query":"first"}`}
+	tell := func() {
+		d.bus.Publish(event.Event{Type: event.SpanProgress, At: noon, SessionID: "s-run", TurnIndex: event.Turn(0), Data: map[string]any{"span": call}})
+		d.pump()
+	}
+	tell()
+	d.sees(PaneTrace, `"query": "first"`)
+	call.Output, call.Error = strings.Repeat("a line of the answer\n", 200), "it failed"
+	tell()
+	turn := trace.Turn{SessionID: "s-run", TraceID: "s-run.0", Input: "go", Spans: []trace.Span{call}}
+	staged, err := d.store.StageTurn(t.Context(), turn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.put(func(tx *store.Tx) error {
+		if err := tx.PutSession(trace.Session{ID: "s-run", Origin: trace.Recorded, Started: noon}); err != nil {
+			return err
+		}
+		if err := tx.PutTurn(staged); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.TurnReplayed, At: noon, SessionID: "s-run", TurnIndex: event.Turn(0)})
+	})
+	d.pump()
+	d.sees(PaneTrace, `"query": "first"`)
 }

@@ -10,6 +10,7 @@ import (
 
 // progress is what the header says about what is running: a fold over events.
 type progress struct {
+	since     time.Time // of the activity
 	session   string
 	done      int // turns of the session that have ended
 	turns     int
@@ -82,8 +83,12 @@ func (p *progress) take(e event.Event) {
 	}
 }
 
-// idle forgets what ran.
-func (p *progress) idle() { *p = progress{} }
+// of turns to what runs now, and forgets what ran before.
+func (p *progress) of(a Activity) {
+	if !a.Since.Equal(p.since) {
+		*p = progress{since: a.Since}
+	}
+}
 
 // number reads a datum of an event, which is an int in process and a float64 from the journal.
 func number(v any) (int, bool) {

@@ -215,8 +215,10 @@ func (p *tracePane) lookAgain(ctx *Context) tea.Cmd {
 }
 
 // settle selects the span in scope, else the first difference, else the first
-// failed call, else the first span.
+// failed call, else the first span, and shows it from its start: where the detail
+// stood while the span came says nothing.
 func (p *tracePane) settle(ctx *Context) {
+	p.shown = ""
 	if ctx.Scope.Span != "" && p.list.SelectKey(ctx.Scope.Span) {
 		p.detail()
 		return
