@@ -76,13 +76,16 @@ func (b *Bench) proofCut(ctx context.Context, id string) error {
 }
 
 // second is the proof that counts after a failure was proven once more: one that
-// holds is labelled, and tells what had failed. What failed at first is kept with it.
+// holds is labelled, and tells what had failed. What failed at first is kept with it,
+// unless the same failed again.
 func second(before, again run.Proof) run.Proof {
 	again.Repeated = true
 	if n := len(before.Phases); n > 0 && !before.Phases[n-1].Passed {
 		first := before.Phases[n-1]
-		first.Output = clip(first.Output, maxFirstFailure)
-		again.FirstFailure = &first
+		if m := len(again.Phases); again.Passes() || m != n || steady(again.Phases[m-1].Output) != steady(first.Output) {
+			first.Output = clip(first.Output, maxFirstFailure)
+			again.FirstFailure = &first
+		}
 	}
 	if !again.Passes() {
 		return again
@@ -137,6 +140,9 @@ func (b *Bench) proved(ctx context.Context, r run.Run, p run.Proof, going bool) 
 		}
 		if err := tx.Emit(event.Event{Type: event.PatchProved, RunID: r.ID, Data: data}); err != nil {
 			return err
+		}
+		if going {
+			return nil // where it goes is not known yet
 		}
 		return tx.Emit(event.Event{Type: event.PatchRouted, RunID: r.ID, Data: map[string]any{"kind": routed.Kind, "code": routed.Code, "causes": len(routed.Causes)}})
 	})

@@ -140,8 +140,8 @@ type Proof struct {
 	Sandbox  string   `json:"sandbox"`
 	// Repeated tells that a failure was proven once more before anybody was asked.
 	Repeated bool `json:"repeated,omitempty"`
-	// FirstFailure is the phase that failed before it was proven once more, Flaky what
-	// failed there, in words, when it passed then.
+	// FirstFailure is the phase that failed before it was proven once more, if then it passed
+	// or wrote something else; Flaky is what failed there, in words, when it passed then.
 	FirstFailure *Phase   `json:"first_failure,omitempty"`
 	Flaky        string   `json:"flaky,omitempty"`
 	FailedTests  []string `json:"failed_tests,omitempty"`
