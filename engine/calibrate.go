@@ -158,7 +158,7 @@ func Calibrate(ctx context.Context, st *store.Store, o CalibrateOptions) (Calibr
 // wholeSession reads the turns of a session and their reports, page by page.
 func wholeSession(st *store.Store, head trace.Session) (turns []trace.Turn, reports [][]score.Score, err error) {
 	const page = 16
-	for from := 0; ; from += page {
+	for from := 0; ; {
 		var some []trace.Turn
 		if err := st.View(func(tx *store.Tx) (err error) {
 			if some, err = tx.Turns(head.ID, from, page); err != nil {
@@ -179,6 +179,7 @@ func wholeSession(st *store.Store, head trace.Session) (turns []trace.Turn, repo
 		if len(some) < page {
 			return turns, reports, nil
 		}
+		from = some[page-1].Index + 1 // not from+page: turns may be missing
 	}
 }
 

@@ -205,7 +205,7 @@ func (h *Harness) reportOf(ctx context.Context, head trace.Session, turn int) (r
 	var turns []trace.Turn
 	if err := h.store.View(func(tx *store.Tx) (err error) {
 		if report, stored, err = tx.Report(head.ID, turn); err == nil && !stored {
-			turns, err = tx.Turns(head.ID, 0, turn+1)
+			turns, err = tx.TurnsBefore(head.ID, 0, turn+1)
 		}
 		return err
 	}); err != nil {

@@ -22,10 +22,14 @@ type Importer struct {
 	ctx    context.Context
 	dryRun bool
 
-	head   trace.Session
-	prior  trace.Session // what was stored under this id before
-	digest hash.Hash
-	turns  int
+	head  trace.Session
+	prior trace.Session // what was stored under this id before
+	// doubted: prior came from a file of the same name in another folder. Whether that was
+	// moved, or is another recording, its first turn tells.
+	doubted bool
+	changed bool // a turn of prior was written over
+	digest  hash.Hash
+	turns   int
 
 	// New, Updated, Unchanged count the sessions handled so far.
 	New, Updated, Unchanged int
@@ -39,10 +43,25 @@ func (h *Harness) Import(ctx context.Context, dryRun bool) *Importer {
 }
 
 // Begin opens a session. A recording whose id is already taken by another file
-// is stored beside it, under its id and a mark of its own file.
+// is stored beside it, under its id and a mark of its own file. A file of the same name in
+// another folder is the same recording, moved, when their first turns are the same.
 func (im *Importer) Begin(s trace.Session) error {
+	if err := im.find(&s, false); err != nil {
+		return err
+	}
+	im.head, im.digest, im.turns, im.changed = s, sha256.New(), 0, false
+	return nil
+}
+
+// find looks for what is stored of a session, and gives it an id of its own where that of
+// the recording is taken. elsewhere: a file of the same name in another folder is another one.
+func (im *Importer) find(s *trace.Session, elsewhere bool) error {
 	s.Origin = trace.Recorded
-	im.prior = trace.Session{}
+	im.prior, im.doubted = trace.Session{}, false
+	name := filepath.Base(s.File)
+	if elsewhere {
+		name = s.File
+	}
 	if err := im.h.store.View(func(tx *store.Tx) error {
 		for {
 			old, ok, err := tx.Session(s.ID)
@@ -57,45 +76,74 @@ func (im *Importer) Begin(s trace.Session) error {
 				}
 				old, old.Digest = gone.Session, ""
 			}
-			if old.Origin == trace.Recorded && filepath.Base(old.File) == filepath.Base(s.File) {
-				im.prior = old
+			if old.Origin == trace.Recorded && (old.File == s.File || !elsewhere && filepath.Base(old.File) == name) {
+				im.prior, im.doubted = old, old.File != s.File
 				return nil
 			}
-			mark := sha256.Sum256([]byte(s.ID + "\x00" + filepath.Base(s.File)))
+			mark := sha256.Sum256([]byte(s.ID + "\x00" + name))
 			s.ID = bound(s.ID, 128-9) + "-" + hex.EncodeToString(mark[:4])
 		}
 	}); err != nil {
 		return fmt.Errorf("import session %s: %w", s.ID, err)
 	}
-	im.head, im.digest, im.turns = s, sha256.New(), 0
 	return nil
 }
 
 // Turn stores one turn.
 func (im *Importer) Turn(t trace.Turn) error {
-	t.SessionID = im.head.ID
-	t.TraceID = traceID(im.head.ID, t.Index)
-	mark := sha256.New()
-	if err := t.Digest(mark); err != nil {
-		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
-	}
-	sum := mark.Sum(nil)
-	im.digest.Write(sum)
-	im.turns++
-	if im.dryRun {
-		return nil
-	}
-	if same, err := im.stored(t, sum); same || err != nil {
+	sum, err := im.mark(&t)
+	if err != nil {
 		return err
+	}
+	same, err := im.stored(t, sum)
+	if err != nil {
+		return err
+	}
+	if im.doubted && !same {
+		if err := im.find(&im.head, true); err != nil {
+			return err
+		}
+		if sum, err = im.mark(&t); err != nil {
+			return err
+		}
+		if same, err = im.stored(t, sum); err != nil {
+			return err
+		}
+	}
+	im.doubted = false
+	im.digest.Write(sum)
+	im.turns = max(im.turns, t.Index+1)
+	if im.dryRun || same {
+		return nil
 	}
 	staged, err := im.h.store.StageTurn(im.ctx, t)
 	if err != nil {
 		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
 	}
-	if err := im.h.store.Bulk(im.ctx, func(tx *store.Tx) error { return tx.PutTurn(staged) }); err != nil {
+	if err := im.h.store.Bulk(im.ctx, func(tx *store.Tx) error {
+		if im.prior.ID != "" && !im.changed {
+			// The scores are about other content from here on, even when the import ends early.
+			if err := tx.DeleteState(stateName(im.head.ID)); err != nil {
+				return err
+			}
+		}
+		return tx.PutTurn(staged)
+	}); err != nil {
 		return fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
 	}
+	im.changed = true
 	return nil
+}
+
+// mark makes a turn one of the session that is being imported, and returns its digest.
+func (im *Importer) mark(t *trace.Turn) ([]byte, error) {
+	t.SessionID = im.head.ID
+	t.TraceID = traceID(im.head.ID, t.Index)
+	mark := sha256.New()
+	if err := t.Digest(mark); err != nil {
+		return nil, fmt.Errorf("import session %s turn %d: %w", im.head.ID, t.Index, err)
+	}
+	return mark.Sum(nil), nil
 }
 
 // stored reports whether a turn stands in the store as it is: a recording that
@@ -143,9 +191,12 @@ func (im *Importer) End(s trace.Session) error {
 		return nil
 	}
 	s = im.h.withHints(s)
+	if err := im.forgetOld(); err != nil {
+		return fmt.Errorf("import session %s: %w", s.ID, err)
+	}
 	if err := im.h.store.Bulk(im.ctx, func(tx *store.Tx) error {
 		if im.prior.ID != "" {
-			if err := im.forgetOld(tx); err != nil {
+			if err := tx.DeleteState(stateName(s.ID)); err != nil {
 				return err
 			}
 		}
@@ -156,19 +207,30 @@ func (im *Importer) End(s trace.Session) error {
 	return nil
 }
 
-// forgetOld removes what a rewritten recording no longer holds, and lets its
-// turns be scored anew: the old scores are about other content.
-func (im *Importer) forgetOld(tx *store.Tx) error {
-	rest, err := tx.TurnHeads(im.head.ID, im.turns, 0)
-	if err != nil {
-		return err
-	}
-	for _, t := range rest {
-		if err := tx.DeleteTurn(im.head.ID, t.Index); err != nil {
+// forgetBatch is how many turns one transaction removes.
+const forgetBatch = 200
+
+// forgetOld removes the turns that a rewritten recording no longer holds. An import that
+// ends meanwhile is taken up by the next one: the head still has the old digest.
+func (im *Importer) forgetOld() error {
+	for left := im.prior.ID != ""; left; {
+		if err := im.h.store.Bulk(im.ctx, func(tx *store.Tx) error {
+			rest, err := tx.TurnHeads(im.head.ID, im.turns, forgetBatch)
+			if err != nil {
+				return err
+			}
+			left = len(rest) == forgetBatch
+			for _, t := range rest {
+				if err := tx.DeleteTurn(im.head.ID, t.Index); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
 			return err
 		}
 	}
-	return tx.DeleteState(stateName(im.head.ID))
+	return nil
 }
 
 // Finish makes everything durable and journals what was imported.

@@ -44,7 +44,7 @@ func (h *Harness) climbJudge(ctx context.Context, ladder gate.Ladder, head trace
 	var earlier []trace.Turn
 	if from := max(0, turn.Index-earlierTurns); turn.Index > 0 {
 		if err := h.store.View(func(tx *store.Tx) (err error) {
-			earlier, err = tx.Turns(head.ID, from, turn.Index-from)
+			earlier, err = tx.TurnsBefore(head.ID, from, turn.Index)
 			return err
 		}); err != nil {
 			return out, err

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -186,6 +188,7 @@ func (h *Harness) evaluateNew(session string, l *lane) error {
 		var state sessionState
 		var turn trace.Turn
 		var ok bool
+		later := -1
 		if err := h.store.View(func(tx *store.Tx) (err error) {
 			if head, ok, err = tx.Session(session); err != nil || !ok {
 				return err
@@ -193,22 +196,80 @@ func (h *Harness) evaluateNew(session string, l *lane) error {
 			if _, err = tx.State(stateName(session), &state); err != nil {
 				return err
 			}
-			turn, ok, err = tx.Turn(session, state.Next)
-			return err
+			if turn, ok, err = tx.Turn(session, state.Next); ok || err != nil {
+				return err
+			}
+			return tx.EachTurn(session, state.Next+1, 1, func(t trace.Turn) (bool, error) {
+				later = t.Index
+				return false, nil
+			})
 		}); err != nil {
 			return fmt.Errorf("read session %s: %w", session, err)
 		}
 		h.mu.Lock()
 		stop := l.until > 0 && state.Next >= l.until
 		h.mu.Unlock()
-		if !ok || stop {
+		if stop || !ok && later < 0 {
 			return nil
 		}
-		if err := h.evaluate(head, turn, state, l); err != nil {
+		if !ok {
+			if err := h.passOver(session, state, later); err != nil {
+				return fmt.Errorf("pass over turn %d of session %s: %w", state.Next, session, err)
+			}
+			continue
+		}
+		err := h.evaluate(head, turn, state, l)
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		if err != nil {
 			return fmt.Errorf("evaluate session %s turn %d: %w", session, turn.Index, err)
 		}
 	}
 	return context.Cause(h.ctx)
+}
+
+// errMoved tells that what is remembered of a session changed while a turn of it was being
+// evaluated: its recording was imported anew, say. The result is about what was; the next
+// look at the session finds what is.
+var errMoved = errors.New("the session changed while it was evaluated")
+
+// unmoved fails with errMoved when the state of a session is not what it was read as.
+func unmoved(tx *store.Tx, session string, was []byte) error {
+	var now sessionState
+	if _, err := tx.State(stateName(session), &now); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(now)
+	if err == nil && !bytes.Equal(raw, was) {
+		err = errMoved
+	}
+	return err
+}
+
+// passOver goes on at a later turn where the next one cannot be read, and says so in the
+// journal: a damaged turn must not keep all that follow from being scored.
+func (h *Harness) passOver(session string, state sessionState, later int) error {
+	was, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	missing := state.Next
+	state.Next, state.Down = later, false
+	err = h.store.Update(h.ctx, func(tx *store.Tx) error {
+		if err := unmoved(tx, session, was); err != nil {
+			return err
+		}
+		if err := tx.PutState(stateName(session), state); err != nil {
+			return err
+		}
+		return tx.Emit(event.Event{Type: event.Skip, SessionID: session, TurnIndex: event.Turn(missing),
+			Data: map[string]any{"what": "evaluation", "reason": skipUnread, "turns": later - missing}})
+	})
+	if errors.Is(err, errMoved) {
+		return nil
+	}
+	return err
 }
 
 // fold returns the scores of a turn from the session's running evaluator, which

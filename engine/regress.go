@@ -177,7 +177,7 @@ func (h *Harness) recordedTurns(c evidence.Case) (evidence.TurnScores, error) {
 	if err := h.store.View(func(tx *store.Tx) (err error) {
 		var ok bool
 		if head, ok, err = tx.Session(c.SessionID); err == nil && ok {
-			turns, err = tx.Turns(c.SessionID, 0, c.TurnIndex+1)
+			turns, err = tx.TurnsBefore(c.SessionID, 0, c.TurnIndex+1)
 		}
 		return err
 	}); err != nil {

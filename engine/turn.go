@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -18,6 +19,9 @@ import (
 // skipCut is why a turn that was cut short is not scored: what a cancelled or killed
 // agent had said until then is neither a success nor a failure of its own.
 const skipCut = "cut_short"
+
+// skipUnread is why turns are passed over whose records are missing or damaged.
+const skipUnread = "not_readable"
 
 const breakerName = "breaker"
 
@@ -50,6 +54,10 @@ func (h *Harness) notices() notice.Config {
 // transaction: scores, gate, dedup and breaker, notice, case, trials.
 func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionState, l *lane) (err error) {
 	before := state
+	was, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
 	skip, journal := skipCut, true
 	if !turn.CutShort() {
 		skip, journal = h.admit(&state)
@@ -66,6 +74,9 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 			return err
 		}
 		return h.store.Update(h.ctx, func(tx *store.Tx) error {
+			if err := unmoved(tx, head.ID, was); err != nil {
+				return err
+			}
 			if err := tx.PutState(stateName(head.ID), state); err != nil || !journal {
 				return err
 			}
@@ -77,6 +88,9 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 	if down := (*Outage)(nil); errors.As(err, &down) && !before.Down {
 		before.Down = true
 		err = errors.Join(err, h.store.Update(h.ctx, func(tx *store.Tx) error {
+			if err := unmoved(tx, head.ID, was); err != nil {
+				return err
+			}
 			if err := tx.PutState(stateName(head.ID), before); err != nil {
 				return err
 			}
@@ -89,6 +103,9 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 	state.Gate, state.GateBy = read.gate, h.by
 	report := score.Report{SessionID: head.ID, TurnIndex: turn.Index, Scores: read.scores}
 	if err := h.store.Update(h.ctx, func(tx *store.Tx) error {
+		if err := unmoved(tx, head.ID, was); err != nil {
+			return err
+		}
 		if err := tx.PutReport(withAll(report, read.shown)); err != nil {
 			return err
 		}

@@ -240,6 +240,22 @@ func (tx *Tx) Turns(session string, from, limit int) ([]trace.Turn, error) {
 	return out, err
 }
 
+// TurnsBefore returns the turns of a session from an index on and before another one,
+// fewer than that where turns are missing or damaged.
+func (tx *Tx) TurnsBefore(session string, from, before int) ([]trace.Turn, error) {
+	out := []trace.Turn{}
+	if from >= before {
+		return out, nil
+	}
+	err := tx.EachTurn(session, from, 0, func(t trace.Turn) (bool, error) {
+		if t.Index < before {
+			out = append(out, t)
+		}
+		return t.Index+1 < before, nil
+	})
+	return out, err
+}
+
 // EachTurn hands the turns of a session from an index on to fn, in order and with all
 // their spans, one in memory at a time, for as long as fn wants more. fn must not read
 // lists of the store. With atMost > 0 texts over 1 MiB are read, and cut, to about so many
