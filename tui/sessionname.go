@@ -7,13 +7,16 @@ import (
 	"vise/tui/style"
 )
 
-// nameOf is the session that a row names: of a run of the agent what it replays.
+// nameOf is the session that a row names: of a run of the agent what it replays, else what
+// it was asked first.
 func nameOf(it sessionRow) string {
 	switch {
 	case it.Origin == trace.Recorded:
 		return it.ID
 	case it.ReplayOf != "":
 		return it.ReplayOf
+	case it.Title != "": // an agent that was started by hand (vise serve)
+		return it.Title
 	}
 	return tag(it.ID)
 }

@@ -20,6 +20,7 @@ func TestSessionName(t *testing.T) {
 	check := run
 	check.Origin = trace.Replay
 	recorded := sessionRow{Session: trace.Session{ID: "tau-airline-trial-0012", Origin: trace.Recorded, Title: "Change a flight"}}
+	byHand := sessionRow{Session: trace.Session{ID: "s-01", Origin: trace.Live, Title: "Where is it?", Started: at}}
 	damaged := recorded
 	damaged.ID, damaged.Damaged = "cut", 1
 	for _, x := range []struct {
@@ -34,6 +35,7 @@ func TestSessionName(t *testing.T) {
 		{run, 10, "torn…ket ↻"},
 		{check, 36, "torn-blanket     validation 15:04:05"},
 		{check, 18, "torn…ket val 15:04"},
+		{byHand, 30, "Where is it?        ↻ 15:04:05"},
 		{recorded, 12, "tau-ai…-0012"},
 		{recorded, 40, "tau-airline-trial-0012 Change a flight  "},
 	} {
