@@ -70,9 +70,11 @@ func (b *builder) span(key, name string, parent *otlp.Span, kind trace.Kind, sta
 	return s
 }
 
-// label sets a short attribute of ours: a name, an id.
+// label sets a short attribute of ours: a name, an id. Whoever made it may have put a
+// credential there, so it is masked like every text.
 func (b *builder) label(s *otlp.Span, key, value string) {
 	if s != nil && value != "" {
+		value, _ = b.red.Text(value)
 		s.Attributes = append(s.Attributes, attribute(key, guard.Line(value, 256)))
 	}
 }

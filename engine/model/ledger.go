@@ -3,6 +3,7 @@ package model
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 
 	"vise/engine/trace"
@@ -100,6 +101,7 @@ func (l *Ledger) Hold(purpose string, likely trace.Usage) (*Reservation, error) 
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	likely = told(likely)
 	held := Entry{Purpose: purpose, Input: likely.Input, Output: likely.Output}
 	if likely.CostUSD != nil {
 		held.USD = *likely.CostUSD
@@ -121,12 +123,16 @@ func (l *Ledger) Hold(purpose string, likely trace.Usage) (*Reservation, error) 
 // Over reports whether the budget is used up when u is booked in place of what was
 // set aside: then whoever uses it is ended.
 func (r *Reservation) Over(u trace.Usage) bool {
-	if r.ledger == nil || r.done {
+	if r.ledger == nil {
 		return false
 	}
 	l := r.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if r.done {
+		return false
+	}
+	u = told(u)
 	t := l.total()
 	tokens := t.Input + t.Output + l.reserved.Input + l.reserved.Output - r.held.Input - r.held.Output + u.Input + u.Output
 	usd := t.USD + l.reserved.USD - r.held.USD
@@ -164,12 +170,16 @@ func (r *Reservation) Release(retries int) {
 
 // finish returns the entry to book on, with the ledger locked; nil when there is nothing to do.
 func (r *Reservation) finish() *Entry {
-	if r.ledger == nil || r.done {
+	if r.ledger == nil {
+		return nil
+	}
+	l := r.ledger
+	l.mu.Lock()
+	if r.done {
+		l.mu.Unlock()
 		return nil
 	}
 	r.done = true
-	l := r.ledger
-	l.mu.Lock()
 	l.reserved.Input -= r.held.Input
 	l.reserved.Output -= r.held.Output
 	l.reserved.USD -= r.held.USD
@@ -186,7 +196,18 @@ func (l *Ledger) Add(purpose string, u trace.Usage) {
 	l.entry(purpose).book(u)
 }
 
+// told is what a provider or an agent says that it used, without what cannot be: nobody
+// gives tokens or money back, and a negative number would make room in the budget.
+func told(u trace.Usage) trace.Usage {
+	u.Input, u.Output, u.Cached = max(u.Input, 0), max(u.Output, 0), max(u.Cached, 0)
+	if c := u.CostUSD; c != nil && !(*c >= 0 && *c <= math.MaxFloat64) {
+		u.CostUSD = nil // as unknown as one that is not told
+	}
+	return u
+}
+
 func (e *Entry) book(u trace.Usage) {
+	u = told(u)
 	e.Calls++
 	e.Input += u.Input
 	e.Output += u.Output

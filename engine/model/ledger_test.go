@@ -136,3 +136,28 @@ func TestLedgerHoldsAnAgent(t *testing.T) {
 		t.Errorf("without a budget: %v", err)
 	}
 }
+
+// A provider that tells of negative or impossible usage makes no room in the budget.
+func TestNobodyGivesTokensBack(t *testing.T) {
+	l := NewLedger(Budget{Tokens: 1000, USD: 1})
+	minus, none := -5.0, math.NaN()
+	l.Add("agent", trace.Usage{Input: 900, Output: -100_000, Cached: -1, CostUSD: &minus})
+	l.Add("agent", trace.Usage{CostUSD: &none})
+	if got := l.Total(); got.Input != 900 || got.Output != 0 || got.Cached != 0 || got.USD != 0 || got.Unpriced != 2 {
+		t.Errorf("booked %+v", got)
+	}
+	if _, err := l.Reserve("judge", 200, 0, &Price{}); !errors.Is(err, ErrBudget) {
+		t.Errorf("a question beyond the budget: %v", err)
+	}
+	r, err := l.Hold("agent", trace.Usage{Input: -1 << 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Over(trace.Usage{Input: 101, Output: -500}) {
+		t.Error("101 tokens over 100 that are left are not over")
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); r.Over(trace.Usage{}) }() // may come beside the settling
+	r.Settle(trace.Usage{}, true, 0)
+	<-done
+}

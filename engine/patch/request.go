@@ -2,6 +2,7 @@ package patch
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"vise/engine/patch/risk"
@@ -31,8 +32,8 @@ func (q RepairRequest) check() error {
 	if q.MaxAttempts < 1 || q.MaxRuntime <= 0 {
 		return errors.New("max-attempts must be 1 or more, max-runtime positive")
 	}
-	if q.Cap.USD < 0 || q.Cap.Tokens < 0 {
-		return errors.New("max-cost and max-tokens must not be negative")
+	if !(q.Cap.USD >= 0 && q.Cap.USD <= math.MaxFloat64) || q.Cap.Tokens < 0 {
+		return errors.New("max-cost and max-tokens must be numbers from 0")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package repair
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,7 +109,7 @@ func parseBreakTerm(w string) (t breakTerm, err error) {
 			continue
 		}
 		t.key = key
-		if t.limit, err = strconv.ParseFloat(rest, 64); err != nil || t.limit < 0 {
+		if t.limit, err = strconv.ParseFloat(rest, 64); err != nil || !(t.limit >= 0) {
 			return t, fmt.Errorf("%s: %q is no number of at least 0", w, rest)
 		}
 		return t, nil
@@ -136,7 +137,7 @@ func parseBreakTerm(w string) (t breakTerm, err error) {
 		t.name = t.value
 		if i := strings.IndexAny(t.value, "<>"); i >= 0 {
 			t.name, t.compares, t.less = t.value[:i], true, t.value[i] == '<'
-			if t.limit, err = strconv.ParseFloat(t.value[i+1:], 64); err != nil {
+			if t.limit, err = strconv.ParseFloat(t.value[i+1:], 64); err != nil || math.IsNaN(t.limit) {
 				return t, fmt.Errorf("%s: %q is no number", w, t.value[i+1:])
 			}
 		}

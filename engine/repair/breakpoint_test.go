@@ -58,7 +58,7 @@ func TestBreakpoint(t *testing.T) {
 func TestBreakpointRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "it is empty", "tool:harness_rule_ad": "the repair agent has harness_notice_ack", "metric:argumnt": "known are", "verdict:promoted": "an episode ends as candidate",
-		"cost>much": "no number", "cost<1": "write tool:NAME", "nothing:x": "there is no nothing", `arg:"a b`: "quote is not closed", "arg:scope=": "to contain",
+		"cost>much": "no number", "cost>nan": "no number", "turn>NaN": "no number", "metric:coherence<nan": "no number", "cost<1": "write tool:NAME", "nothing:x": "there is no nothing", `arg:"a b`: "quote is not closed", "arg:scope=": "to contain",
 		"metric:coherence<x": "no number", strings.Repeat("x", 400): "longer than",
 	} {
 		if _, err := ParseBreakpoint(text); err == nil || !strings.Contains(err.Error(), want) {

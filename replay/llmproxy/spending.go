@@ -131,7 +131,10 @@ func settle(ctx context.Context, e cassette.Exchange) {
 	}
 	a := read(e)
 	if !a.usageKnown {
-		a.usage = trace.Usage{Input: r.input, Output: tokens(len(e.Body))}
+		a.usage = trace.Usage{Input: r.input}
+		if asks(e.Path) { // the numbers of an embedding are no tokens
+			a.usage.Output = tokens(len(e.Body))
+		}
 	}
 	if r.price != nil && a.usage.CostUSD == nil {
 		cost := r.price.Cost(a.usage)

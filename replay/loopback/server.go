@@ -43,7 +43,7 @@ func Start(ctx context.Context, name string, h http.Handler, read, write time.Du
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          log.New(io.Discard, "", 0),
 	}
-	go func() { s.done <- s.http.Serve(l) }()
+	go func() { s.done <- s.http.Serve(newBounded(l)) }()
 	s.stop = context.AfterFunc(ctx, func() { s.http.Close() })
 	return s, nil
 }

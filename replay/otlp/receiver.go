@@ -35,6 +35,7 @@ import (
 // Bounds.
 const (
 	maxBody = 16 << 20 // bytes of a request, compressed and not
+	maxRead = 4        // requests that are read at once: taken apart they are many times as large
 	maxTurn = 64 << 20 // bytes kept of one turn of a run
 	path    = "/v1/traces"
 )
@@ -45,6 +46,7 @@ type Receiver struct {
 	*loopback.Server
 	runs loopback.Tokens[*run]
 	now  func() time.Time
+	read chan struct{} // has a place for every request that is being read
 }
 
 // run is what one run has sent since it was last taken.
@@ -62,7 +64,7 @@ func Start(ctx context.Context, now func() time.Time) (*Receiver, error) {
 	if now == nil {
 		now = time.Now
 	}
-	r := &Receiver{now: now}
+	r := &Receiver{now: now, read: make(chan struct{}, maxRead)}
 	var err error
 	if r.Server, err = loopback.Start(ctx, "trace receiver", r, 30*time.Second, 30*time.Second); err != nil {
 		return nil, err
@@ -218,10 +220,16 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		http.Error(w, "traces are taken as application/x-protobuf or application/json", http.StatusUnsupportedMediaType)
 		return
 	}
+	select {
+	case r.read <- struct{}{}:
+	case <-q.Context().Done():
+		return // whoever sent it has gone
+	}
 	body, err := read(w, q)
 	if err == nil {
 		err = check(body, isJSON)
 	}
+	<-r.read
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large) || errors.Is(err, errLarge):

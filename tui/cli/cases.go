@@ -134,12 +134,12 @@ func (a *app) casesProtect() *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			session, turn := args[0], -1
-			if id, n, ok := strings.Cut(args[0], ":"); ok {
-				i, err := strconv.Atoi(n)
+			if at := strings.LastIndexByte(args[0], ':'); at >= 0 { // ids may hold colons
+				i, err := strconv.Atoi(args[0][at+1:])
 				if err != nil || i < 0 {
-					return usagef("cases protect %q: write SESSION or SESSION:TURN with a turn number from 0", args[0])
+					return usagef("cases protect %q: write SESSION or SESSION:TURN with a turn number from 0 (of an id that ends in :WORD the turn has to be told)", args[0])
 				}
-				session, turn = id, i
+				session, turn = args[0][:at], i
 			}
 			return a.withHarness(cmd.Context(), needs{}, func(h *harness) error {
 				k, err := h.ProtectCase(cmd.Context(), session, turn, force)

@@ -197,8 +197,12 @@ func (a *app) checkModel(ctx context.Context, cfg *config.Config, id string) err
 			return fmt.Errorf("%s: key of provider %s: %w", id, provider, err)
 		}
 	}
-	_, err := a.newModel(ctx, cfg, id, nil)
-	return err
+	client, err := a.newModel(ctx, cfg, id, nil)
+	if err != nil {
+		return err
+	}
+	client.Close()
+	return nil
 }
 
 // greetAgent starts the agent in its sandbox, says hello and ends it again.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"vise/engine"
 	"vise/engine/config"
@@ -234,6 +235,7 @@ func (a *app) withProject(ctx context.Context, cfg *config.Config, n needs, fn f
 		if err != nil {
 			return err
 		}
+		defer client.Close()
 		o.Model = client
 	}
 	h.Harness, err = engine.Open(ctx, o)
@@ -337,11 +339,22 @@ func (a *app) newModel(ctx context.Context, cfg *config.Config, id string, ledge
 	return model.New(model.Options{Model: id, Providers: providers, Ledger: ledger})
 }
 
+// keyTime bounds a program that a cmd: reference names. It may have to ask a person to
+// unlock something. (A variable for its test.)
+var keyTime = 30 * time.Second
+
 // keyring resolves secret references; cmd: references run the named program.
 func (a *app) keyring(cfg *config.Config) config.Keyring {
 	return config.Keyring{Environ: a.env, Root: cfg.Root, Run: func(ctx context.Context, argv []string) ([]byte, error) {
+		ctx, stop := context.WithTimeoutCause(ctx, keyTime, fmt.Errorf("it gave no key within %s", keyTime))
+		defer stop()
 		cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 		cmd.Dir, cmd.Env = cfg.Root, withoutPlatform(a.env)
-		return cmd.Output()
+		cmd.WaitDelay = time.Second // for a child of it that holds its output
+		out, err := cmd.Output()
+		if err != nil && ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return out, err
 	}}
 }

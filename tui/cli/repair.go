@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -27,7 +28,10 @@ func (s seconds) String() string {
 
 func (s seconds) Set(text string) error {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
-		*s.d = time.Duration(n * float64(time.Second))
+		if n *= float64(time.Second); !(math.Abs(n) < math.MaxInt64) {
+			return fmt.Errorf("%s seconds are no time that could be waited for", text)
+		}
+		*s.d = time.Duration(n)
 		return nil
 	}
 	d, err := time.ParseDuration(text)
@@ -70,8 +74,8 @@ func (a *app) repairCmd() *cobra.Command {
 			if cmd.Flags().Changed("max-attempts") && q.MaxAttempts < 1 || cmd.Flags().Changed("max-runtime") && q.MaxRuntime <= 0 {
 				return usagef("repair: --max-attempts must be 1 or more, --max-runtime positive")
 			}
-			if q.Cap.USD < 0 || q.Cap.Tokens < 0 {
-				return usagef("repair: --max-cost and --max-tokens must not be negative")
+			if !(q.Cap.USD >= 0 && q.Cap.USD <= math.MaxFloat64) || q.Cap.Tokens < 0 {
+				return usagef("repair: --max-cost and --max-tokens must be numbers from 0")
 			}
 			if profile != "default" && profile != "seed" {
 				return usagef("repair: --profile %q: use default or seed", profile)

@@ -194,6 +194,9 @@ func (p *Platform) runBatch(ctx context.Context, traces, metrics []string) ([]ma
 	if run == "" {
 		return nil, &CallError{Call: "evals runs", Err: errors.New("its answer names no run")}
 	}
+	if plain(run) != nil { // it is an argument of the next calls
+		return nil, &CallError{Call: "evals runs", Err: fmt.Errorf("its answer names the run %q, which is no id", guard.Line(run, 60))}
+	}
 	var last error
 	for poll := range max(1, p.options.PollMax) {
 		if poll > 0 {
