@@ -79,6 +79,7 @@ type App struct {
 	status    *tea.ProgramStatus
 	noStatus  bool // the terminal's console would print it, or it is switched off
 	lastAct   action.ID
+	start     int      // the choice under the cursor where there is no project
 	question  question // what the next press of the same key does
 	leaving   bool     // q was pressed while something runs; the next one quits
 	title     string   // of the terminal's window

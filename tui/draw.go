@@ -238,22 +238,3 @@ func (a *App) tooSmall() []string {
 		{style.Dim, a.ctx.Text("{quit} quits")},
 	})
 }
-
-// firstRun is the card of a folder without a project.
-func (a *App) firstRun() []string {
-	return a.card([]cardLine{
-		{style.Accent, "vise"},
-		{style.Text, "holds a failing agent still while it is repaired"},
-		{style.Text, ""},
-		{style.Dim, "There is no vise.toml in this folder or above it."},
-		{style.Text, ""},
-		{style.Strong, "vise demo"},
-		{style.Dim, "  a throw-away project: watch an agent fail and be repaired"},
-		{style.Strong, "vise init"},
-		{style.Dim, "  writes a vise.toml here; then set agent.command in it"},
-		{style.Strong, "vise import PATH..."},
-		{style.Dim, "  brings recorded sessions in"},
-		{style.Text, ""},
-		{style.Dim, a.ctx.Text("{quit} quits, {view.themes} themes, {help.keys} keys")},
-	})
-}

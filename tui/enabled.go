@@ -13,10 +13,10 @@ func (a *App) disabled(id action.ID) string { return a.ctx.Text(a.reason(id)) }
 func (a *App) reason(id action.ID) string {
 	if !a.ready() {
 		switch id {
-		case action.Quit, action.Suspend, action.Help, action.Themes, action.Redraw, action.Palette:
+		case action.Up, action.Down, action.Home, action.End, action.Into, action.Quit, action.Suspend, action.Help, action.Themes, action.Redraw, action.Palette:
 			return ""
 		}
-		return "there is no project here; vise init writes one, vise demo needs none"
+		return "there is no project here: choose one of these"
 	}
 	if a.cfg.ReadOnly != "" && writing[id] {
 		return a.cfg.ReadOnly

@@ -88,6 +88,12 @@ func (a *App) do(id action.ID, arg string) tea.Cmd {
 	leaving := a.leaving
 	a.leaving = false
 	a.cfg.Log.Debug("act", "id", id, "arg", arg)
+	if !a.ready() {
+		switch id {
+		case action.Up, action.Down, action.Home, action.End, action.Into:
+			return a.choose(id)
+		}
+	}
 	switch id {
 	case action.Suspend:
 		return tea.Sequence(tea.Raw(ansi.ResetModeLightDark), tea.Suspend)

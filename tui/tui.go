@@ -64,6 +64,9 @@ type Config struct {
 	Session string
 	Fresh   bool
 	Link    *Link
+	// Chosen is told, where there is no store, what a person chose to begin with; nil = nobody
+	// wants to know.
+	Chosen *Start
 	// Theme is a theme's name, or "auto" (the default) to follow the terminal.
 	// ThemeDir holds themes of one's own.
 	Theme    string

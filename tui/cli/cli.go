@@ -125,7 +125,7 @@ func (a *app) root() *cobra.Command {
 	root.Flags().StringVar(&at.session, "session", "", "begin the workbench at this session")
 	root.Flags().BoolVar(&at.fresh, "last", false, "begin the workbench at the newest session instead of where it was left")
 	root.Flags().BoolVar(&at.readOnly, "read-only", false, "only look, beside another vise that owns the project too")
-	root.RunE = func(cmd *cobra.Command, _ []string) error { return a.workbench(cmd.Context(), at) }
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return a.workbench(cmd, at) }
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &exitErr{exitUsage, err} })
 	root.AddCommand(
 		a.initCmd(), a.doctorCmd(), a.demoCmd(), a.importCmd(), a.sessionsCmd(), a.replayCmd(),

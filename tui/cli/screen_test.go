@@ -160,14 +160,40 @@ func TestWorkbenchResize(t *testing.T) {
 	}
 }
 
-// A folder without a project gets a card that says how to start.
+// A folder without a project gets a card with what one can start with, and enter does it:
+// the demo, or a vise.toml and the workbench over it.
 func TestWorkbenchFirstRun(t *testing.T) {
-	d, _ := terminal(t, 80, 24, nil)
-	d.Wait("There is no vise.toml").Wait("vise demo").Press("r").Wait("there is no project here").Press("q")
-	if code := d.Exit(); code != 0 {
-		t.Errorf("exit %d", code)
-	}
-	d.Restored()
+	t.Run("quit", func(t *testing.T) {
+		d, tmp := terminal(t, 80, 24, nil)
+		d.Wait("There is no vise.toml").Wait("▸ vise demo").Press("r").Wait("choose one of these").Press("G").Wait("▸ quit").Press("enter")
+		if code := d.Exit(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
+		d.Restored()
+		if _, err := os.Stat(filepath.Join(filepath.Dir(tmp), "vise.toml")); err == nil {
+			t.Error("a project was written")
+		}
+	})
+	t.Run("demo", func(t *testing.T) {
+		d, tmp := terminal(t, 118, 34, nil)
+		d.Wait("▸ vise demo").Press("enter").Wait("torn-blanket").Wait("1 Sessions").Press("q")
+		if code := d.Exit(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
+		d.Restored()
+		clean(t, tmp)
+	})
+	t.Run("init", func(t *testing.T) {
+		d, tmp := terminal(t, 80, 24, nil)
+		d.Wait("▸ vise demo").Press("j").Wait("▸ vise init").Press("enter").Wait("1 Sessions").Press("q")
+		if code := d.Exit(); code != 0 {
+			t.Errorf("exit %d", code)
+		}
+		d.Restored()
+		if raw, err := os.ReadFile(filepath.Join(filepath.Dir(tmp), "vise.toml")); err != nil || !strings.Contains(string(raw), "[agent]") {
+			t.Errorf("vise.toml: %q, %v", raw, err)
+		}
+	})
 }
 
 // NO_COLOR with any value: not one colour, and the cursor is still seen.

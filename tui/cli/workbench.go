@@ -37,14 +37,17 @@ func (a *app) needsTerminal(what, headless string) error {
 }
 
 // workbench opens the nearest project in the workbench; a folder without one gets
-// a card that says how to start.
-func (a *app) workbench(ctx context.Context, o opening) error {
+// a card with what one can start with, and goes on with that.
+func (a *app) workbench(cmd *cobra.Command, o opening) error {
+	ctx := cmd.Context()
 	if err := a.needsTerminal("the workbench", "vise replay, vise validate, vise journal (vise --help), or vise demo --headless"); err != nil {
 		return err
 	}
 	if a.project == "" && a.config == "" {
 		if _, ok := config.Find(a.dir); !ok {
-			return tui.Run(ctx, a.screen("no project", config.Default()))
+			if more, err := a.firstRun(cmd); err != nil || !more {
+				return err
+			}
 		}
 	}
 	cfg, origins, err := a.load()
@@ -53,6 +56,33 @@ func (a *app) workbench(ctx context.Context, o opening) error {
 	}
 	o.name, o.keys = filepath.Base(cfg.Root), keyPlace(cfg, origins)
 	return a.openWorkbench(ctx, cfg, o)
+}
+
+// firstRun shows the card of a folder without a project and does what was chosen; more:
+// there is a project now, to be opened.
+func (a *app) firstRun(cmd *cobra.Command) (more bool, err error) {
+	var chosen tui.Start
+	s := a.screen("no project", config.Default())
+	s.Chosen = &chosen
+	if a.linear || a.getenv("TERM") == "dumb" {
+		chosen, err = a.askStart(cmd.Context())
+	} else {
+		err = tui.Run(cmd.Context(), s)
+	}
+	if err != nil {
+		return false, err
+	}
+	switch chosen {
+	case tui.StartDemo:
+		dir, cleanup, err := demoDir(a, "")
+		if err != nil {
+			return false, err
+		}
+		return false, errors.Join(a.screenDemo(cmd, dir), cleanup())
+	case tui.StartInit:
+		return true, writeProject(filepath.Join(a.dir, "vise.toml"), projectOptions(nil, "", a.getenv("HOME")), false)
+	}
+	return false, nil
 }
 
 // opening says how the workbench opens a project.
