@@ -124,7 +124,7 @@ func (c *Client) request(q Request) openai.ChatCompletionRequest {
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
 	}
 	fixed := reasoningSeries(c.model)
-	if fixed || c.provider == "openai" {
+	if OutputField(c.provider, c.model) == "max_completion_tokens" {
 		r.MaxCompletionTokens = q.MaxTokens
 	} else {
 		//lint:ignore SA1019 most compatible servers know only the older name
@@ -159,6 +159,16 @@ func (c *Client) request(q Request) openai.ChatCompletionRequest {
 			Function: &openai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: t.Schema}})
 	}
 	return r
+}
+
+// OutputField is the field of a chat request that bounds the answer: OpenAI itself, and
+// its newer models wherever they are served, know the newer name; most compatible servers
+// know only the older one.
+func OutputField(provider, model string) string {
+	if provider == "openai" || reasoningSeries(model[strings.LastIndexByte(model, '/')+1:]) {
+		return "max_completion_tokens"
+	}
+	return "max_tokens"
 }
 
 // reasoningSeries names the models whose endpoint fixes the temperature and

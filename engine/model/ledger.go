@@ -67,6 +67,11 @@ func (l *Ledger) Reserve(purpose string, input, output int64, price *Price) (*Re
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.reserve(purpose, input, output, price)
+}
+
+// reserve is Reserve; the ledger is locked.
+func (l *Ledger) reserve(purpose string, input, output int64, price *Price) (*Reservation, error) {
 	held := Entry{Purpose: purpose, Input: input, Output: output}
 	if price != nil {
 		held.USD = price.Cost(trace.Usage{Input: input, Output: output})
@@ -90,6 +95,43 @@ func (l *Ledger) Reserve(purpose string, input, output int64, price *Price) (*Re
 	l.reserved.Output += held.Output
 	l.reserved.USD += held.USD
 	return &Reservation{ledger: l, held: held}, nil
+}
+
+// Output set aside for an answer whose question names no limit, in tokens: half of what
+// the budget still pays, so that questions asked at once have something, but no less than
+// openLeast while that is there and never more than openMost, which few answers need. An
+// answer of less than openMin is not worth its question.
+const (
+	openMin   = 256
+	openLeast = 4096
+	openMost  = 32768
+)
+
+// ReserveOpen is Reserve for a question that names no limit of its own and asks for some
+// answers at once. It returns the limit that each answer must be held to so that the
+// budget is kept, in tokens; 0 = nothing is capped, so none.
+func (l *Ledger) ReserveOpen(purpose string, input, answers int64, price *Price) (r *Reservation, each int64, err error) {
+	if l == nil {
+		return &Reservation{}, 0, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	rest := int64(math.MaxInt64)
+	spent := l.total()
+	if limit := l.budget.Tokens; limit > 0 {
+		rest = limit - spent.Input - spent.Output - l.reserved.Input - l.reserved.Output - input
+	}
+	if limit := l.budget.USD; limit > 0 && price != nil && price.Output > 0 {
+		left := limit - spent.USD - l.reserved.USD - price.Cost(trace.Usage{Input: input})
+		rest = min(rest, int64(max(-1, left/price.Output*1e6))-1) // one less: sums of money are rounded
+	}
+	if rest == math.MaxInt64 {
+		r, err = l.reserve(purpose, input, openLeast*answers, price)
+		return r, 0, err
+	}
+	each = max(openMin, min(openMost, max(openLeast, rest/2/answers), rest/answers))
+	r, err = l.reserve(purpose, input, each*answers, price)
+	return r, each, err
 }
 
 // Hold sets aside what an agent may use that is started: what an earlier run of it

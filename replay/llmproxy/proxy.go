@@ -42,6 +42,9 @@ type Upstream struct {
 	Key func() (string, error)
 	// Price of a model; nil, or a nil result, when it is unknown.
 	Price func(model string) *model.Price
+	// OutputField names the field of a chat request that bounds the answer of a model; nil
+	// takes "max_tokens". It is added to requests that name no limit where a budget is set.
+	OutputField func(model string) string
 }
 
 // Run is what one run of the agent may do with its model.
@@ -122,6 +125,7 @@ func (s *Server) Grant(r Run) (token string, err error) {
 	g := &granted{run: r}
 	exchange := func(ctx context.Context, e cassette.Exchange) {
 		settle(ctx, e)
+		e.Limit = limitOf(ctx)
 		if ended, ok := ctx.Value(asked{}).(func(*cassette.Exchange, error)); ok {
 			ended(&e, nil)
 			return
@@ -144,7 +148,7 @@ func (s *Server) Grant(r Run) (token string, err error) {
 		if to, err = url.Parse(strings.TrimRight(r.Upstream.BaseURL, "/")); err != nil || to.Host == "" || to.Scheme != "http" && to.Scheme != "https" {
 			return "", fmt.Errorf("model proxy: the provider's base_url %q is not an http address", r.Upstream.BaseURL)
 		}
-		via = &spending{next: &cassette.Recorder{Next: s.next, Matcher: r.Matcher, OnExchange: exchange, Now: s.now, Path: name}, run: &g.run}
+		via = &spending{next: &cassette.Recorder{Next: limiter{s.next, r.Upstream.OutputField}, Matcher: r.Matcher, OnExchange: exchange, Now: s.now, Path: name}, run: &g.run}
 	}
 	g.proxy = &httputil.ReverseProxy{
 		Transport:     via,

@@ -254,8 +254,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A request that names no limit has one set aside: the budget is not spent first and
-// looked at afterwards.
+// A request that names no limit is given the one that the budget pays for: the budget is
+// not spent first and looked at afterwards.
 func TestOutputIsReserved(t *testing.T) {
 	up, s := serve(t), start(t)
 	price := func(string) *model.Price { return &model.Price{Input: 1, Output: 2} }
@@ -264,10 +264,11 @@ func TestOutputIsReserved(t *testing.T) {
 		usd    float64
 		status int
 	}{
-		{`{"model":"m"}`, 0.003, 402},
-		{`{"model":"m","max_tokens":100}`, 0.003, 200},
+		{`{"model":"m"}`, 0.0003, 402},
+		{`{"model":"m"}`, 0.003, 200},
+		{`{"model":"m","max_tokens":100}`, 0.0003, 200},
 		{`{"model":"m"}`, 1, 200},
-		{`{"model":"m","n":64}`, 0.1, 402},
+		{`{"model":"m","n":64}`, 0.01, 402},
 		{`{"model":"m","n":4000000000,"max_tokens":9000000000000000000}`, 1e9, 402},
 	} {
 		token, err := s.Grant(Run{Upstream: Upstream{BaseURL: up.URL + "/api/v1", Price: price}, Ledger: model.NewLedger(model.Budget{USD: c.usd})})

@@ -18,11 +18,6 @@ import (
 // Purpose is what the ledger books an agent's model calls under.
 const Purpose = "agent"
 
-// assumedOutput is what is set aside for the answer to a request that names no limit of
-// its own, in tokens. The limit that the provider takes then is not known to us; 4,096 is
-// more than all but long documents.
-const assumedOutput = 4096
-
 // What a request says of itself is believed up to here, so that a product fits: more
 // is beyond every budget.
 const maxOutput, maxChoices = 1 << 40, 1 << 20
@@ -41,6 +36,7 @@ type reservation struct {
 	hold  *model.Reservation
 	input int64 // tokens, estimated
 	price *model.Price
+	limit int64 // of the answer, that we add to the request; 0 = none
 }
 
 // asked carries who is told of the end of a question.
@@ -101,15 +97,13 @@ func (s *spending) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		r.price = s.run.Upstream.Price(limits.Model)
 	}
 	output := max(limits.Max, limits.Completed, limits.Output)
-	unbounded := output <= 0 && asks(req.URL.Path)
-	if unbounded {
-		output = assumedOutput
-	}
-	output = min(output, maxOutput) * min(max(limits.Choices, 1), maxChoices)
-	if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, output, r.price); err != nil {
-		if unbounded {
-			return nil, fmt.Errorf("%w (the request names no max_tokens: %d tokens of output are set aside for it)", err, assumedOutput)
+	answers := min(max(limits.Choices, 1), maxChoices)
+	if output <= 0 && asks(req.URL.Path) {
+		r.input = tokens(len(body) + 32) // with the limit that is added
+		if r.hold, r.limit, err = s.run.Ledger.ReserveOpen(Purpose, r.input, answers, r.price); err != nil {
+			return nil, fmt.Errorf("%w (the request names no limit of its output)", err)
 		}
+	} else if r.hold, err = s.run.Ledger.Reserve(Purpose, r.input, min(output, maxOutput)*answers, r.price); err != nil {
 		return nil, err
 	}
 	resp, err = s.next.RoundTrip(req.WithContext(context.WithValue(req.Context(), reserved{}, r)))
@@ -117,6 +111,57 @@ func (s *spending) RoundTrip(req *http.Request) (resp *http.Response, err error)
 		r.hold.Release(0) // of a request that never came to an exchange; of others it is settled
 	}
 	return resp, err
+}
+
+// limiter adds to a request that names no limit of its output the one that the budget
+// pays for, where a budget is set. It stands behind the recorder: what the agent asked is
+// what is kept and matched.
+type limiter struct {
+	next http.RoundTripper
+	// field is the name of the limit in a chat request for a model.
+	field func(model string) string
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l limiter) RoundTrip(req *http.Request) (*http.Response, error) {
+	r, ok := req.Context().Value(reserved{}).(reservation)
+	if !ok || r.limit == 0 {
+		return l.next.RoundTrip(req)
+	}
+	body, err := io.ReadAll(io.LimitReader(req.Body, cassette.MaxRequest+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the agent's request: %w", err)
+	}
+	var asked struct {
+		Model string `json:"model"`
+	}
+	end := bytes.LastIndexByte(body, '}')
+	if json.Unmarshal(body, &asked) != nil || end < 0 {
+		return nil, fmt.Errorf("%w: the agent's request is no JSON object, so its answer cannot be bounded", model.ErrBudget)
+	}
+	field := "max_tokens"
+	switch {
+	case strings.HasSuffix(req.URL.Path, "/responses"):
+		field = "max_output_tokens"
+	case strings.HasSuffix(req.URL.Path, "/chat/completions") && l.field != nil:
+		field = l.field(asked.Model)
+	}
+	comma := ","
+	if bytes.HasSuffix(bytes.TrimSpace(body[:end]), []byte("{")) {
+		comma = ""
+	}
+	// At the end: where the agent wrote null, the later of two counts.
+	body = append(fmt.Appendf(body[:end:end], "%s%q:%d", comma, field, r.limit), '}')
+	req = req.Clone(req.Context())
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.Header.Del("Content-Length")
+	return l.next.RoundTrip(req)
+}
+
+// limitOf is the limit that was added to a request, 0 for none.
+func limitOf(ctx context.Context) int64 {
+	r, _ := ctx.Value(reserved{}).(reservation)
+	return r.limit
 }
 
 // settle books an exchange that has ended.

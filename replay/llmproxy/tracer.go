@@ -73,6 +73,9 @@ func (t *Tracer) Add(e cassette.Exchange) []trace.Span {
 	if a.finish != "" {
 		llm.Attrs["finish"] = a.finish
 	}
+	if e.Limit > 0 {
+		llm.Attrs["output_limit"] = e.Limit
+	}
 	t.spans = append(t.spans, llm)
 	changed = append(changed, llm)
 	if a.err != "" {

@@ -24,7 +24,7 @@ func (a *app) agentModels(ctx context.Context, cfg *config.Config, proxy *llmpro
 			return nil
 		}
 		return &model.Price{Input: price.Input, Output: price.Output, Cached: price.Cached}
-	}}
+	}, OutputField: func(name string) string { return model.OutputField(cfg.Agent.Provider, name) }}
 	if p.Key != "" {
 		ring := a.keyring(cfg)
 		up.Key = func() (string, error) { return ring.Resolve(ctx, p.Key) }

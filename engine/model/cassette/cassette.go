@@ -45,6 +45,8 @@ type Exchange struct {
 	Parts [][2]int64 `json:"parts,omitempty"`
 	// Cut says that the answer broke off.
 	Cut bool `json:"cut,omitempty"`
+	// Limit is what vise had the answer held to, in tokens, for the sake of a budget; 0 = nothing.
+	Limit int64 `json:"limit,omitempty"`
 	// Masked counts what was masked in request and answer.
 	Masked int `json:"masked,omitempty"`
 	// Error says why there is no whole answer: the connection failed, the body was empty.
