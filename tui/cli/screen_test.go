@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"vise/store"
+	"vise/tui"
 	"vise/tui/internal/screen"
 )
 
@@ -296,6 +298,25 @@ func TestWorkbenchSuspend(t *testing.T) {
 	s.Exit()
 }
 
+// kept waits until the workbench of a project has saved a view as its place.
+func kept(t *testing.T, dir, view string) {
+	t.Helper()
+	st, err := store.OpenView(t.Context(), store.Options{Dir: filepath.Join(dir, ".vise")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	var place tui.Place
+	for end := time.Now().Add(time.Minute); place.View != view; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("the place is %q, want %q", place.View, view)
+		}
+		if place, _, err = tui.ReadPlace(st); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The next start goes on where the last one was left: view, pane, cursor, sizes, filter.
 // --last begins afresh, and after an end out of order it asks.
 func TestWorkbenchResumes(t *testing.T) {
@@ -323,7 +344,7 @@ func TestWorkbenchResumes(t *testing.T) {
 		t.Errorf("Sessions has %d columns, had %d", again, w)
 	}
 	d.Press("R").Wait("R[Repair]")
-	time.Sleep(1500 * time.Millisecond) // the place is saved once a second
+	kept(t, dir, "repair")
 	d.Signal(syscall.SIGKILL).Exit()
 
 	d = start()
