@@ -39,6 +39,13 @@ func (r *Runner) openLog(runID string) (io.WriteCloser, error) {
 	if err := os.MkdirAll(r.Logs, 0o700); err != nil {
 		return nil, fmt.Errorf("make log folder: %w", err)
 	}
+	// A project that came from elsewhere may have brought a link: what lies behind it is
+	// not ours to write to, and above all not to prune.
+	if info, err := os.Lstat(r.Logs); err != nil {
+		return nil, fmt.Errorf("look at log folder: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("log folder %s is a link or a file: remove it; vise makes the folder itself", r.Logs)
+	}
 	pruneLogs(r.Logs, maxLogs-1, maxLogBytes)
 	f, err := os.OpenFile(filepath.Join(r.Logs, runID+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

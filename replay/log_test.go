@@ -62,3 +62,26 @@ func TestOldRunLogsGo(t *testing.T) {
 		t.Errorf("250 bytes are kept: %s", got)
 	}
 }
+
+// A log folder that is a link is neither written to nor pruned: a project that came from
+// elsewhere may have brought it.
+func TestALinkIsNoLogFolder(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(dir, "elsewhere")
+	if err := os.MkdirAll(elsewhere, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(elsewhere, "mine.log"), []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "logs")
+	if err := os.Symlink(elsewhere, link); err != nil {
+		t.Skip("no links here:", err)
+	}
+	if _, err := (&Runner{Logs: link}).openLog("run-1"); err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("%v", err)
+	}
+	if list, err := os.ReadDir(elsewhere); err != nil || len(list) != 1 {
+		t.Errorf("%v, %v: behind the link", list, err)
+	}
+}

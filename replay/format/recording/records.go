@@ -25,6 +25,8 @@ const (
 	maxJoinLines = 64
 	maxJoinBytes = 8 << 20
 	maxSalvage   = 256 // places tried for the start of a whole record in a broken line
+	// maxSalvageRead bounds the bytes read at those places together: half a second (BenchmarkSalvageTrap).
+	maxSalvageRead = 64 << 20
 )
 
 // Decode turns a JSON text into v. Values of an unexpected type leave their
@@ -344,14 +346,18 @@ func wholeSuffix(data []byte) int {
 	if data[len(data)-1] != '}' {
 		return 0
 	}
-	text, escaped, before, tries := false, false, byte(0), 0
+	text, escaped, before, tries, read := false, false, byte(0), 0, 0
 	for i, c := range data {
 		if i > 0 && c == '{' && i+1 < len(data) && data[i+1] == '"' && (text || before != ':' && before != ',' && before != '[') {
 			if tries++; tries > maxSalvage {
 				return 0
 			}
-			if json.Valid(data[i:]) {
+			n, whole := wellFormed(data[i:])
+			if whole {
 				return i
+			}
+			if read += n; read > maxSalvageRead {
+				return 0
 			}
 		}
 		switch {
@@ -367,6 +373,17 @@ func wholeSuffix(data []byte) int {
 		}
 	}
 	return 0
+}
+
+// wellFormed reports whether data is one JSON value, or how much of it was read to see that
+// it is not.
+func wellFormed(data []byte) (read int, whole bool) {
+	var v json.RawMessage
+	err := json.Unmarshal(data, &v)
+	if broken, ok := err.(*json.SyntaxError); ok {
+		return int(broken.Offset), false
+	}
+	return len(data), err == nil
 }
 
 // trim takes white space and zero bytes off both ends, and at the start of a file its byte order mark.
