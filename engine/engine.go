@@ -99,9 +99,8 @@ type Harness struct {
 	broke    bool             // that the budget is spent has been journalled
 	admitted gate.RunState    // evaluations admitted in this run (evaluate.max_per_run)
 	repairs  map[string]*running
-	rounds   sync.Mutex // one validation round at a time
 	render   *event.Subscription
-	live     sync.RWMutex // read-held by live runs, held by rounds: a round never runs beside a live turn
+	agentUse turnstile // live runs of the agent, or one round
 }
 
 // ErrClosed is the cause of everything that ends because the harness was closed.
@@ -230,7 +229,9 @@ func (h *Harness) RepairOn() bool { return h.agent != nil }
 // settle.drain_timeout. Turns that were stored but not scored are scored by the
 // next Settle of their session.
 func (h *Harness) Close() error {
+	h.mu.Lock() // who adds to work holds it, and looks first whether it is over
 	h.stop(ErrClosed)
+	h.mu.Unlock()
 	done := make(chan struct{})
 	go func() { h.work.Wait(); close(done) }()
 	timer := time.NewTimer(h.cfg.Settle.DrainTimeout)
@@ -325,8 +326,11 @@ func (h *Harness) withHints(s trace.Session) trace.Session {
 func (h *Harness) Publish(e event.Event) { h.bus.Publish(e) }
 
 // LiveTurn marks that the agent is at work for the developer until the returned
-// function is called. Validation rounds wait for it, and it waits for them.
-func (h *Harness) LiveTurn() (done func()) {
-	h.live.RLock()
-	return h.live.RUnlock
+// function is called. Validation rounds wait for it, and it waits for them, no longer
+// than the context lasts.
+func (h *Harness) LiveTurn(ctx context.Context) (done func(), err error) {
+	if done, err = h.agentUse.enter(ctx, false); err != nil {
+		return nil, fmt.Errorf("wait for the validation round: %w", err)
+	}
+	return done, nil
 }

@@ -105,7 +105,7 @@ func (h *Harness) gradeLast(ctx context.Context, s trace.Session, turns []trace.
 				return err
 			}
 		}
-		return tx.Emit(unscored(s.ID, last.Index, fault{"judge", strings.Join(faults, "; ")}))
+		return tx.Emit(h.unscored(s.ID, last.Index, fault{"judge", strings.Join(faults, "; ")}))
 	}); uerr != nil {
 		return nil, uerr
 	}
@@ -116,11 +116,11 @@ func (h *Harness) gradeLast(ctx context.Context, s trace.Session, turns []trace.
 func (h *Harness) stopped(tx *store.Tx, reason string) error {
 	h.mu.Lock()
 	told := h.broke
-	h.broke = true
 	h.mu.Unlock()
 	if told {
 		return nil
 	}
+	tx.OnCommit(func() { h.mu.Lock(); h.broke = true; h.mu.Unlock() })
 	return tx.Emit(event.Event{Type: event.BudgetStopped, Data: map[string]any{"reason": guard.Line(reason, 300)}})
 }
 

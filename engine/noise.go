@@ -187,7 +187,11 @@ func doNothing(turns []trace.Turn) []trace.Turn {
 // All turns of a run count where the offline evaluator scores: means are the means over
 // its turns, as in a paired test, and worst its lowest values.
 func (h *Harness) runAgain(ctx context.Context, o NoiseOptions, m *evidence.Measured) (means, worst samples, err error) {
-	defer h.alone()()
+	done, err := h.alone(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
 	var cases []evidence.Case
 	if err := h.store.View(func(tx *store.Tx) (err error) {
 		cases, err = tx.Cases("")

@@ -109,11 +109,11 @@ func (h *Harness) reported(tx *store.Tx, session string, r reading) error {
 	}
 	h.mu.Lock()
 	told := h.sick
-	h.sick = true
 	h.mu.Unlock()
 	if told {
 		return nil
 	}
+	tx.OnCommit(func() { h.mu.Lock(); h.sick = true; h.mu.Unlock() })
 	return tx.Emit(event.Event{Type: event.Health, Data: map[string]any{"what": "pandaprobe", "ok": false,
 		"reason": guard.Line(r.sick, 300), "effect": "turns are not evaluated"}})
 }

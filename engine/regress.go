@@ -41,7 +41,11 @@ type Regression struct {
 // falls when a later run shows the same cases unharmed.
 func (h *Harness) Regress(ctx context.Context, sample int, each func(evidence.CaseResult)) (Regression, error) {
 	fail := func(err error) (Regression, error) { return Regression{}, fmt.Errorf("regress: %w", err) }
-	defer h.alone()()
+	done, err := h.alone(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer done()
 	var cases []evidence.Case
 	if err := h.store.View(func(tx *store.Tx) (err error) {
 		cases, err = tx.Cases("")

@@ -16,10 +16,11 @@ import (
 var ErrNoAgent = errors.New("no agent is configured: set agent.command in vise.toml")
 
 // alone keeps rounds and live turns away while the agent is run for evidence.
-func (h *Harness) alone() (done func()) {
-	h.rounds.Lock()
-	h.live.Lock()
-	return func() { h.live.Unlock(); h.rounds.Unlock() }
+func (h *Harness) alone(ctx context.Context) (done func(), err error) {
+	if done, err = h.agentUse.enter(ctx, true); err != nil {
+		return nil, fmt.Errorf("wait for the agent: %w", err)
+	}
+	return done, nil
 }
 
 // reran is one run of a case outside of validation, and what its last turn scored.

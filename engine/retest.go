@@ -83,7 +83,11 @@ func (h *Harness) ValidateActives(ctx context.Context, o validate.Options) (vali
 	if !h.cfg.Validate.Enabled {
 		return validate.Round{}, errValidationOff
 	}
-	defer h.alone()()
+	done, err := h.alone(ctx)
+	if err != nil {
+		return validate.Round{}, err
+	}
+	defer done()
 	return h.retest(ctx, o)
 }
 

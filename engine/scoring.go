@@ -32,8 +32,10 @@ type fault struct {
 	reason string
 }
 
-// unscored is the journal event of a fault.
-func unscored(session string, turn int, f fault) event.Event {
+// unscored is the journal event of a fault. Its reason may quote a program or a server,
+// which may quote a key.
+func (h *Harness) unscored(session string, turn int, f fault) event.Event {
+	f.reason, _ = h.red.Text(f.reason)
 	return event.Event{Type: event.Skip, SessionID: session, TurnIndex: event.Turn(turn),
 		Data: map[string]any{"what": f.what, "reason": guard.Line(f.reason, 300)}}
 }
@@ -181,7 +183,7 @@ func (h *Harness) scoreVotes(ctx context.Context, s trace.Session, turns []trace
 		out = append(out, *o.score)
 	}
 	if o.fault != nil {
-		if err := h.store.Update(ctx, func(tx *store.Tx) error { return tx.Emit(unscored(s.ID, last.Index, *o.fault)) }); err != nil {
+		if err := h.store.Update(ctx, func(tx *store.Tx) error { return tx.Emit(h.unscored(s.ID, last.Index, *o.fault)) }); err != nil {
 			return nil, err
 		}
 	}

@@ -266,6 +266,10 @@ func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, err
 			return episode.Result{}, &StillRunning{EpisodeID: id, Err: context.Cause(ctx)}
 		}
 	}
+	if h.ctx.Err() != nil {
+		h.mu.Unlock()
+		return episode.Result{}, fmt.Errorf("repair episode %s: %w", id, ErrClosed)
+	}
 	r, end := h.claimLocked(id)
 	h.mu.Unlock()
 	defer end()

@@ -56,7 +56,11 @@ func (h *Harness) ShrinkCase(ctx context.Context, id string, runs int, each func
 	case h.replayer == nil:
 		return fail(ErrNoAgent)
 	}
-	defer h.alone()()
+	done, err := h.alone(ctx)
+	if err != nil {
+		return fail(err)
+	}
+	defer done()
 	out := ShrinkResult{From: id, Before: len(c.Input.Turns), After: len(c.Input.Turns)}
 	var last reran // of the smallest set that fails
 	fails := func(keep []int) (bool, error) {

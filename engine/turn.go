@@ -94,7 +94,7 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 			if err := tx.PutState(stateName(head.ID), before); err != nil {
 				return err
 			}
-			return tx.Emit(unscored(head.ID, turn.Index, fault{"evaluation", down.Error()}))
+			return tx.Emit(h.unscored(head.ID, turn.Index, fault{"evaluation", down.Error()}))
 		}))
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ func (h *Harness) evaluate(head trace.Session, turn trace.Turn, state sessionSta
 			}
 		}
 		for _, f := range read.faults {
-			if err := tx.Emit(unscored(head.ID, turn.Index, f)); err != nil {
+			if err := tx.Emit(h.unscored(head.ID, turn.Index, f)); err != nil {
 				return err
 			}
 		}

@@ -30,7 +30,11 @@ func (h *Harness) ValidateRound(ctx context.Context, o validate.Options) (valida
 	if !h.cfg.Validate.Enabled {
 		return validate.Round{}, errValidationOff
 	}
-	defer h.alone()()
+	done, err := h.alone(ctx)
+	if err != nil {
+		return validate.Round{}, err
+	}
+	defer done()
 	return h.valid.Round(ctx, o)
 }
 
@@ -45,7 +49,11 @@ func (h *Harness) ValidateRounds(ctx context.Context, o validate.Options) ([]val
 	if !h.cfg.Validate.Enabled {
 		return nil, errValidationOff
 	}
-	defer h.alone()()
+	done, err := h.alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	rounds, err := h.valid.UntilIdle(ctx, o)
 	if err != nil || len(rounds) > 0 && rounds[len(rounds)-1].Stopped != "" {
 		return rounds, err

@@ -89,6 +89,20 @@ func TestABrokenVerifierIsNoVerdict(t *testing.T) {
 	}
 }
 
+// TestWhatAVerifierSaysIsMasked: the journal quotes its last line, and no key in it.
+func TestWhatAVerifierSaysIsMasked(t *testing.T) {
+	p := open(t, verified(t, `echo "refused: ghp_0123456789abcdef0123456789abcdef0123" >&2; exit 3`))
+	p.begin("s", trace.Live)
+	p.end(good("s", 0))
+	p.view(func(tx *store.Tx) error {
+		e, err := tx.LastEvents(10, event.Skip)
+		if len(e) != 1 || !strings.Contains(e[0].Data["reason"].(string), "refused") || strings.Contains(e[0].Data["reason"].(string), "ghp_0123") {
+			t.Errorf("journal: %+v", e)
+		}
+		return err
+	})
+}
+
 // TestAVerdictThatWasCutOffIsAskedForAgain: closing while the verifier runs marks
 // nothing as seen.
 func TestAVerdictThatWasCutOffIsAskedForAgain(t *testing.T) {

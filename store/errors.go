@@ -11,6 +11,10 @@ var ErrClosed = errors.New("store: closed")
 // ErrReadOnly is returned by the write methods of a Tx that belongs to a View.
 var ErrReadOnly = errors.New("store: write in a read-only transaction: use Update")
 
+// ErrNotDurable is wrapped by the error of an Update that committed, and was seen by all,
+// but could not be synced to disk: the change is made, only a power cut may lose it.
+var ErrNotDurable = errors.New("committed, but the sync to disk failed")
+
 // BusyError tells that another process owns the store.
 type BusyError struct {
 	PID     int // 0 when the owner did not say

@@ -72,7 +72,7 @@ func (s *Store) settle(n uint64, durable bool) error {
 		s.tell(upto)
 		f.turn.Broadcast()
 		if err != nil {
-			return fmt.Errorf("committed, but the sync to disk failed: %w", err)
+			return fmt.Errorf("%w: %w", ErrNotDurable, err)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,5 +126,27 @@ func TestLogsAreNumberedAsExpected(t *testing.T) {
 	}
 	if s.logs[0].current <= before {
 		t.Errorf("the memory log is still number %d", before)
+	}
+}
+
+// TestAFailedSyncIsNoFailedChange: the change is there and is told of; the error says that
+// only its safety is missing.
+func TestAFailedSyncIsNoFailedChange(t *testing.T) {
+	s := disk(t, t.TempDir())
+	logs := s.logs
+	s.logs = []logSeries{{dir: filepath.Join(t.TempDir(), "gone"), ext: ".x"}}
+	err := s.Update(t.Context(), func(tx *Tx) error { return tx.PutState("x", 1) })
+	s.logs = logs
+	if !errors.Is(err, ErrNotDurable) {
+		t.Errorf("error: %v", err)
+	}
+	if err := s.View(func(tx *Tx) error {
+		var n int
+		if _, err := tx.State("x", &n); err != nil || n != 1 {
+			t.Errorf("state %d, %v", n, err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

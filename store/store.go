@@ -10,6 +10,15 @@
 // the same [Tx] code (see [OpenRead]); writers among them are told the owner's pid.
 // A record that cannot be decoded is quarantined: it reads as absent, is copied
 // aside and reported once, and never hides its neighbours.
+//
+// Some records change without an event of their own, since another one tells of what they
+// follow from, or nothing does that a person or a program would wait for: a session's
+// scoring state, which a turn's report or skip moves (reset when a recording is imported
+// or scored anew: import_finished, session events); episodes as they are opened, which
+// their notice announces; a replay's session and turns, told of by its pair or case; what
+// a live session adds to forward trials, told of by rule_promote and rule_retire; offers of
+// protection that are dismissed or outdated; what a round takes off the queue of tests;
+// transcripts of repairs that are older than store.retention; the state of the screen.
 package store
 
 import (

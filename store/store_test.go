@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
@@ -230,5 +231,23 @@ func TestIDsAscend(t *testing.T) {
 			t.Fatalf("id %q after %q", id, last)
 		}
 		last = id
+	}
+}
+
+// TestOnCommit: what is to follow a commit does not follow a failure.
+func TestOnCommit(t *testing.T) {
+	s := memory(t, Options{})
+	done := 0
+	failed := errors.New("failed")
+	for _, want := range []error{failed, nil} {
+		if err := s.Update(t.Context(), func(tx *Tx) error {
+			tx.OnCommit(func() { done++ })
+			return want
+		}); !errors.Is(err, want) {
+			t.Fatal(err)
+		}
+	}
+	if done != 1 {
+		t.Errorf("done %d times after one commit and one failure", done)
 	}
 }

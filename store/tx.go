@@ -34,7 +34,8 @@ type Tx struct {
 // Update runs fn in one read-write transaction. When fn returns nil the records and
 // the events it emitted are committed together, made durable, and then published on
 // the bus in order; when it returns an error nothing has happened and that error is
-// returned. fn runs once. Writers are serialised: fn must not call Update, Bulk,
+// returned. fn runs once. Of the errors of Update only ErrNotDurable means that the
+// change was made. Writers are serialised: fn must not call Update, Bulk,
 // DeleteSession or GC itself and should not wait for anything slow.
 //
 // Errors: *BusyError in a remote view, *FullError when the disk is too full,
@@ -157,6 +158,10 @@ func (s *Store) view(fn func(*Tx) error, mayOpen bool) error {
 	defer txn.Discard()
 	return fn(&Tx{s: s, snap: localSnapshot{txn}, generation: generation})
 }
+
+// OnCommit has f run when the transaction has committed, before the next one begins. f
+// must neither use the store nor wait.
+func (tx *Tx) OnCommit(f func()) { tx.committed = append(tx.committed, f) }
 
 func (tx *Tx) writable() error {
 	if tx.w == nil {

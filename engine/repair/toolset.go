@@ -74,7 +74,8 @@ func refuse(class, format string, args ...any) error {
 
 // call runs one tool and journals the call in the transaction of whatever the
 // tool changed. then runs in the same transaction. The error says that the store
-// failed: nothing was changed then.
+// failed: nothing was changed then. A change that was made and is only not safe from a
+// power cut yet is no error: what was promoted or resolved must not be undone in memory.
 func (t *toolset) call(ctx context.Context, name string, args map[string]any, then func(tx *store.Tx, out outcome) error) (outcome, error) {
 	before, ep := t.found.clone(), t.run.ep
 	var out outcome
@@ -123,7 +124,7 @@ func (t *toolset) call(ctx context.Context, name string, args map[string]any, th
 		}
 		return then(tx, out)
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotDurable) {
 		t.found, t.run.ep = before, ep
 		return refused(err), fmt.Errorf("repair: tool %s: %w", guard.Line(name, 80), err)
 	}

@@ -257,8 +257,12 @@ func (a *app) tellPaused(h *harness) (since string, paused bool, err error) {
 
 // live runs one session through the agent. A validation round never runs beside it.
 func (h *harness) live(ctx context.Context, head trace.Session, inputs []string, n int, tape *cassette.Tape, resumed trace.Session) error {
-	defer h.LiveTurn()()
-	_, err := h.runner.Live(ctx, h.Harness, head, inputs, n, tape, resumed)
+	done, err := h.LiveTurn(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = h.runner.Live(ctx, h.Harness, head, inputs, n, tape, resumed)
 	return err
 }
 
