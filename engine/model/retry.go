@@ -124,12 +124,12 @@ func again(ctx context.Context, resp *http.Response, err error) bool {
 	return resp.StatusCode >= 500
 }
 
-// wait is how long to wait after try n: what the provider asks for, else
-// exponential with half of it random; never more than the cap.
+// wait is how long to wait after try n: what the provider asks for (who asks earlier is
+// refused again, and counted), else exponential with half of it random up to the cap.
 func (r *retrier) wait(n int, resp *http.Response) time.Duration {
 	if resp != nil {
 		if d := retryAfter(resp.Header, r.now()); d > 0 {
-			return min(d, retryCap)
+			return min(d, retryMost)
 		}
 	}
 	d := min(retryBase<<min(n, 16), retryCap)
