@@ -36,10 +36,7 @@ func (v *Validator) Retest(ctx context.Context, o Options) (Round, error) {
 	}); err != nil {
 		return round, fmt.Errorf("start round over active rules: %w", err)
 	}
-	var deadline time.Time
-	if budget := max(o.Budget, v.Config.RoundBudget); budget > 0 {
-		deadline = v.Store.Now().Add(budget)
-	}
+	deadline := v.deadline(o)
 	o.OwnCase = true // it was accepted when the rule was promoted
 	for i, id := range queue {
 		t := turn{options: o, allow: true}
@@ -52,10 +49,7 @@ func (v *Validator) Retest(ctx context.Context, o Options) (Round, error) {
 			t.deadline = now.Add(deadline.Sub(now) / time.Duration(len(queue)-i))
 		}
 		if err := v.retest(ctx, id, t, &round); err != nil {
-			if ctx.Err() != nil {
-				err = errors.Join(err, v.end(ctx, round))
-			}
-			return round, err
+			return round, v.broken(ctx, round, err)
 		}
 		if round.Stopped != "" {
 			round.Pending += len(queue) - i

@@ -117,14 +117,7 @@ func (v *Validator) Round(ctx context.Context, o Options) (Round, error) {
 	if err != nil || len(queue) == 0 {
 		return Round{}, err
 	}
-	var deadline time.Time
-	budget := v.Config.RoundBudget
-	if o.Budget > 0 {
-		budget = o.Budget
-	}
-	if budget > 0 {
-		deadline = v.Store.Now().Add(budget)
-	}
+	deadline := v.deadline(o)
 	var round Round
 	for i, id := range queue {
 		if ctx.Err() != nil {
@@ -140,10 +133,7 @@ func (v *Validator) Round(ctx context.Context, o Options) (Round, error) {
 			t.deadline = now.Add(deadline.Sub(now) / time.Duration(len(queue)-i))
 		}
 		if err := v.candidate(ctx, id, t, &round); err != nil {
-			if ctx.Err() != nil {
-				err = errors.Join(err, v.end(ctx, round))
-			}
-			return round, err
+			return round, v.broken(ctx, round, err)
 		}
 		if round.Stopped != "" {
 			round.Pending += len(queue) - i - 1
@@ -153,11 +143,37 @@ func (v *Validator) Round(ctx context.Context, o Options) (Round, error) {
 	return round, v.end(ctx, round)
 }
 
+// deadline is when a round that begins now must end; zero = none.
+func (v *Validator) deadline(o Options) time.Time {
+	budget := v.Config.RoundBudget
+	if o.Budget > 0 {
+		budget = o.Budget
+	}
+	if budget <= 0 {
+		return time.Time{}
+	}
+	return v.Store.Now().Add(budget)
+}
+
 // turn is one candidate's turn of a round.
 type turn struct {
 	options  Options
 	allow    bool      // replays are allowed: the budget is not used up
 	deadline time.Time // of paired tests; zero = none
+}
+
+// broken journals the end of a round that an error ended, and returns the error. A store
+// that takes no writes does not take this one either: the error says so.
+func (v *Validator) broken(ctx context.Context, round Round, err error) error {
+	if ctx.Err() != nil {
+		return errors.Join(err, v.end(ctx, round))
+	}
+	round.Stopped = err.Error()
+	if v.Redactor != nil {
+		round.Stopped, _ = v.Redactor.Text(round.Stopped)
+	}
+	_ = v.end(ctx, round)
+	return err
 }
 
 // end journals the end of a round, also of one that was cancelled: its context has

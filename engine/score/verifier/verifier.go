@@ -24,6 +24,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"vise/engine/guard"
 	"vise/engine/process"
 	"vise/engine/score"
 	"vise/engine/trace"
@@ -197,6 +198,7 @@ func said(tail string) string {
 	if last == "" {
 		return ""
 	}
+	last, _ = guard.DefaultRedactor().Text(last) // before it is cut: half a key is not known as one
 	text, _ := shorten(last, 200)
 	return ": " + text
 }
