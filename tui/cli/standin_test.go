@@ -101,14 +101,14 @@ func fakePlatform() {
 		say(map[string]any{"items": list})
 	case "evals runs":
 		if args[2] == "batch" {
-			say(map[string]string{"run_id": "run|" + args[6] + "|" + args[8], "status": "pending"})
+			say(map[string]string{"run_id": strings.ReplaceAll("run|"+args[6]+"|"+args[8], ",", "+"), "status": "pending"})
 			return
 		}
 		run := strings.Split(args[3], "|")
 		var list []map[string]any
-		for _, id := range strings.Split(run[1], ",") {
+		for _, id := range strings.Split(run[1], "+") {
 			_, n, _ := strings.Cut(id, "-t")
-			for _, m := range strings.Split(run[2], ",") {
+			for _, m := range strings.Split(run[2], "+") {
 				value := "1.0"
 				if n[len(n)-1] >= '3' && (m == "task_completion" || m == "argument_correctness") {
 					value = "0.2"
