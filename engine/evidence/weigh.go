@@ -156,11 +156,10 @@ func Weigh(t Test, pairs []Pair) Finding {
 
 func (w *weighing) take(p Pair) {
 	f := &w.f
-	made := []Arm{p.Treatment}
+	made := []Arm{p.Treatment, p.Control}
 	if p.Order == ControlShared { // run, and paid, for another test
 		f.Shared++
-	} else {
-		made = append(made, p.Control)
+		made = made[:1]
 	}
 	for _, a := range made {
 		if a.RunID != "" {
