@@ -1,9 +1,6 @@
 package tui
 
 import (
-	"reflect"
-	"runtime"
-	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +13,7 @@ import (
 // only let time pass have none: the tests move the clock by hand.
 func answer(t testing.TB, cmd tea.Cmd) tea.Msg {
 	t.Helper()
-	if cmd == nil || ticks(cmd) {
+	if cmd == nil || isTimer(cmd) {
 		return nil
 	}
 	reply := make(chan tea.Msg, 1)
@@ -29,14 +26,6 @@ func answer(t testing.TB, cmd tea.Cmd) tea.Msg {
 		return nil
 	}
 }
-
-// ticks says whether a command is a timer (of Bubble Tea, or the blinking of a cursor of Bubbles).
-func ticks(cmd tea.Cmd) bool {
-	name := commandName(cmd)
-	return strings.Contains(name, ".Tick.") || strings.Contains(name, "bubbles/v2/cursor.")
-}
-
-func commandName(cmd tea.Cmd) string { return runtime.FuncForPC(reflect.ValueOf(cmd).Pointer()).Name() }
 
 // A timer is told from a command by its name, however the compiler inlines it.
 func TestTicks(t *testing.T) {
@@ -51,7 +40,7 @@ func TestTicks(t *testing.T) {
 		"a reading": {func() tea.Msg { return nil }, false},
 		"a batch":   {tea.Batch(b, b), false},
 	} {
-		if got := ticks(c.cmd); got != c.tick {
+		if got := isTimer(c.cmd); got != c.tick {
 			t.Errorf("%s: %s is a tick: %v", name, commandName(c.cmd), got)
 		}
 	}

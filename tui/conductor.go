@@ -37,6 +37,7 @@ type Conductor struct {
 
 	mu      sync.Mutex
 	running Activity
+	ending  bool       // its end is not told yet
 	past    []Activity // the last ones that ended, for During; at most pastMost
 	cancel  context.CancelCauseFunc
 	work    sync.WaitGroup
@@ -57,6 +58,13 @@ func (c *Conductor) Running() Activity {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.running
+}
+
+// telling reports whether the end of an activity is being told.
+func (c *Conductor) telling() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ending
 }
 
 // pastMost is how many ended activities During knows: their events are read within a
@@ -209,11 +217,14 @@ func (c *Conductor) start(a Activity, run func(context.Context) error) error {
 			err = nil // it ended because somebody wanted it to
 		}
 		c.mu.Lock()
-		c.running, c.cancel = Activity{}, nil
+		c.running, c.cancel, c.ending = Activity{}, nil, true
 		a.Until = c.now()
 		c.past = append(c.past[max(0, len(c.past)-pastMost+1):], a)
 		c.mu.Unlock()
 		c.send(activityMsg{ended: a, err: err})
+		c.mu.Lock()
+		c.ending = false
+		c.mu.Unlock()
 		if c.auto && err == nil && context.Cause(ctx) == nil && (a.Kind == Replaying || a.Kind == Repairing && !a.Fork) {
 			// Who has started something else in between goes first; it comes back here.
 			_ = c.Validate("")

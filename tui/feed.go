@@ -22,11 +22,10 @@ type feedMsg struct {
 	lost   bool
 }
 
-// feed reads the bus until the context ends and hands coalesced batches to send.
+// feed reads a subscription until the context ends and hands coalesced batches to send.
 // Span progress and deltas of the same thing are merged by the panes; the feed
 // keeps their order. every is feedEvery, or less where a test presses a day together.
-func feed(ctx context.Context, bus *event.Bus, every time.Duration, send func(tea.Msg)) {
-	sub := bus.Subscribe(feedSize)
+func feed(ctx context.Context, sub *event.Subscription, every time.Duration, send func(tea.Msg)) {
 	defer sub.Close()
 	for {
 		b, err := sub.Next(ctx)

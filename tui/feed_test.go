@@ -28,7 +28,7 @@ func TestFeed(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			feed(ctx, bus, feedEvery, func(m tea.Msg) { all = append(all, got{time.Since(begin), m.(feedMsg)}) })
+			feed(ctx, bus.Subscribe(feedSize), feedEvery, func(m tea.Msg) { all = append(all, got{time.Since(begin), m.(feedMsg)}) })
 		}()
 		synctest.Wait()
 		seq := uint64(0)

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"reflect"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -29,6 +32,9 @@ type linear struct {
 	// crash is told of a panic.
 	crash func(cause any, stack []byte)
 	work  sync.WaitGroup
+	busy  atomic.Int32 // commands whose message has not been taken; timers are none
+	// behind reports whether events are on their way; nil = there are none.
+	behind func() bool
 
 	state string    // the last status that was told
 	said  int       // the toast that was told
@@ -42,10 +48,12 @@ const (
 )
 
 const (
-	// linearRest is how long nothing must come before a pane counts as up to date,
-	// linearPatience how long that is waited for.
+	// linearRest is how long nothing must come before a pane counts as up to date, once
+	// no command and no event is under way; linearPatience is how long that is waited for
+	// while something runs, which brings ever more, and linearLimit when nothing runs.
 	linearRest     = 80 * time.Millisecond
 	linearPatience = 3 * time.Second
+	linearLimit    = 30 * time.Second
 )
 
 // maxInput bounds a line of input, in bytes.
@@ -88,7 +96,7 @@ func (l *linear) run(ctx context.Context, in io.Reader) error {
 	l.do(l.app.Init())
 	l.update(tea.WindowSizeMsg{Width: linearW, Height: linearH})
 	l.tell("vise, project %s, as plain lines. Type ? for the commands, the number of a row to select it, or the name of a pane.", guard.Line(l.app.cfg.Project, 60))
-	l.settle(linearPatience)
+	l.settle()
 	l.pane()
 	for {
 		select {
@@ -141,10 +149,17 @@ func (l *linear) do(cmd tea.Cmd) {
 	if cmd == nil {
 		return
 	}
+	waits := isTimer(cmd)
+	if !waits {
+		l.busy.Add(1)
+	}
 	l.work.Go(func() {
 		defer func() {
 			if p := recover(); p != nil {
 				l.crash(p, debug.Stack())
+			}
+			if !waits {
+				l.busy.Add(-1)
 			}
 		}()
 		switch m := cmd().(type) {
@@ -178,10 +193,22 @@ func (l *linear) update(m tea.Msg) bool {
 	return false
 }
 
-// settle takes messages until none has come for a moment.
-func (l *linear) settle(patience time.Duration) (quit bool) {
-	end := time.NewTimer(patience)
-	defer end.Stop()
+// isTimer tells a command that lets time pass (of Bubble Tea, or the blinking of a cursor
+// of Bubbles) from one that does something: nobody waits for the former. Both are
+// functions without arguments, so that only their names differ.
+func isTimer(cmd tea.Cmd) bool {
+	name := commandName(cmd)
+	return strings.Contains(name, ".Tick.") || strings.Contains(name, "bubbles/v2/cursor.")
+}
+
+func commandName(cmd tea.Cmd) string { return runtime.FuncForPC(reflect.ValueOf(cmd).Pointer()).Name() }
+
+// working reports whether messages are on their way that somebody will send.
+func (l *linear) working() bool { return l.busy.Load() > 0 || l.behind != nil && l.behind() }
+
+// settle takes messages until nothing is under way and none has come for a moment.
+func (l *linear) settle() (quit bool) {
+	begun := time.Now()
 	for {
 		rest := time.NewTimer(linearRest)
 		select {
@@ -191,13 +218,19 @@ func (l *linear) settle(patience time.Duration) (quit bool) {
 				return true
 			}
 		case <-rest.C:
-			return false
-		case <-end.C:
-			rest.Stop()
-			return false
+			if !l.working() {
+				return false
+			}
 		case <-l.ctx.Done():
 			rest.Stop()
 			return true
+		}
+		limit := linearLimit
+		if l.app.conductor.Running().Kind != Idle {
+			limit = linearPatience
+		}
+		if time.Since(begun) > limit {
+			return false
 		}
 	}
 }
@@ -224,7 +257,7 @@ func (l *linear) command(line string) bool {
 			return false
 		}
 	}
-	if l.settle(linearPatience) {
+	if l.settle() {
 		return true
 	}
 	l.news()

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"vise/engine/event"
 	"vise/engine/patch/run"
 	"vise/tui/style"
 )
@@ -90,5 +91,36 @@ func TestCrashReportIsANewFile(t *testing.T) {
 	file := r.report(&Crash{Cause: "x"}, b.app)
 	if raw, err := os.ReadFile(other); err != nil || string(raw) != "mine" || file == "" || file == link {
 		t.Errorf("the report is in %q, the other file holds %q, %v", file, raw, err)
+	}
+}
+
+// A pane is read out when what was asked for is there, however long that takes: an answer
+// of the store, and events on their way.
+func TestLinearWaitsForAnswers(t *testing.T) {
+	b := newBench(t, worked(t), linearW, linearH)
+	l, _ := lines(b)
+	bus := event.NewBus()
+	sub := bus.Subscribe(16)
+	l.behind = sub.Behind
+	l.do(func() tea.Msg { time.Sleep(5 * linearRest); return sayMsg{"the answer", style.Good} })
+	if l.settle(); b.app.toast.text != "the answer" {
+		t.Errorf("not waited for a slow answer; the message is %q", b.app.toast.text)
+	}
+	bus.Publish(event.Event{Type: event.AgentIdle})
+	go func() {
+		batch, _ := sub.Next(t.Context())
+		time.Sleep(5 * linearRest)
+		l.send(feedMsg{events: batch.Events})
+		l.send(sayMsg{"after the events", style.Good})
+		_, _ = sub.TryNext()
+	}()
+	if l.settle(); b.app.toast.text != "after the events" {
+		t.Errorf("not waited for the events; the message is %q", b.app.toast.text)
+	}
+	// A clock that goes on for ever is nothing to wait for.
+	begun := time.Now()
+	l.do(tea.Tick(time.Hour, func(time.Time) tea.Msg { return nil }))
+	if l.settle(); time.Since(begun) > linearLimit/2 {
+		t.Error("a timer was waited for")
 	}
 }

@@ -189,9 +189,13 @@ func Run(ctx context.Context, cfg Config) error {
 		if cfg.Stepper != nil {
 			cfg.Stepper.Bind(cfg.Bus, cfg.Now)
 		}
+		sub := cfg.Bus.Subscribe(feedSize)
+		if r.lines != nil {
+			r.lines.behind = func() bool { return sub.Behind() || conductor.telling() }
+		}
 		work.Go(func() {
 			defer r.recover()
-			feed(pctx, cfg.Bus, cmp.Or(cfg.feedEvery, feedEvery), r.send)
+			feed(pctx, sub, cmp.Or(cfg.feedEvery, feedEvery), r.send)
 		})
 	}
 	if cfg.Store != nil && cfg.Bus == nil {

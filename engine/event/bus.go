@@ -46,6 +46,7 @@ type Subscription struct {
 	mu    sync.Mutex
 	queue []Event
 	lost  int
+	out   bool // what was taken last is still being handled
 	ready chan struct{}
 }
 
@@ -116,11 +117,20 @@ func (s *Subscription) TryNext() (Batch, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) == 0 && s.lost == 0 {
+		s.out = false
 		return Batch{}, false
 	}
 	b := Batch{Events: s.queue, Lost: s.lost}
-	s.queue, s.lost = nil, 0
+	s.queue, s.lost, s.out = nil, 0, true
 	return b, true
+}
+
+// Behind reports whether there are events that the reader has not handled yet: it has
+// handled what it took when it comes back and finds nothing.
+func (s *Subscription) Behind() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out || len(s.queue) > 0 || s.lost > 0
 }
 
 // Close ends the subscription; a waiting Next ends with its context only.
