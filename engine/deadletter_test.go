@@ -51,7 +51,8 @@ func (p *project) onlyEpisode() episode.Episode {
 	return list[0]
 }
 
-// TestCancelledRunsAreNoFailures: a person who presses x does not wear an episode out.
+// TestCancelledRunsAreNoFailures: a person who presses x does not wear an episode out,
+// and is not asked again by the session's next settlement.
 func TestCancelledRunsAreNoFailures(t *testing.T) {
 	hold := &checkpoint{cancel: true}
 	p := open(t, func(c *config.Config, o *engine.Options) {
@@ -60,9 +61,13 @@ func TestCancelledRunsAreNoFailures(t *testing.T) {
 	})
 	p.begin("s", trace.Live)
 	p.end(bad("s", 0))
-	for range 3 {
-		if s := p.settle("s"); s.Repair == nil || s.Repair.Status != episode.Cancelled {
-			t.Fatalf("settled: %+v", s.Repair)
+	id := p.onlyEpisode().ID
+	for i := range 3 {
+		if s := p.settle("s"); s.Repair != nil {
+			t.Fatalf("settlement %d began it again: %+v", i, s.Repair)
+		}
+		if got, err := p.RunRepair(t.Context(), id); err != nil || got.Status != episode.Cancelled {
+			t.Fatalf("on a person's word: %+v, %v", got, err)
 		}
 	}
 	if e := p.onlyEpisode(); e.Attempts != 4 || e.Failures != 0 || e.Status != episode.Cancelled {

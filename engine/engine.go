@@ -99,6 +99,7 @@ type Harness struct {
 	broke    bool             // that the budget is spent has been journalled
 	admitted gate.RunState    // evaluations admitted in this run (evaluate.max_per_run)
 	repairs  map[string]*running
+	declined map[string]bool // episodes whose repair a person cancelled here: only a person starts them again
 	render   *event.Subscription
 	agentUse turnstile // live runs of the agent, or one round
 }
@@ -129,7 +130,7 @@ func Open(ctx context.Context, o Options) (*Harness, error) {
 		red: red, replayer: o.Replayer, cfg: o.Config, store: o.Store, bus: o.Bus, log: o.Log,
 		slot:    make(chan struct{}, max(1, o.Config.Evaluate.MaxConcurrent)),
 		lanes:   map[string]*lane{},
-		repairs: map[string]*running{},
+		repairs: map[string]*running{}, declined: map[string]bool{},
 	}
 	if o.Judge != nil {
 		h.by = o.Judge.Identity()

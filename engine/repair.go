@@ -41,6 +41,9 @@ func (h *Harness) repair(ctx context.Context, id string) (episode.Result, error)
 			return result, fmt.Errorf("repair episode %s: %w", id, err)
 		}
 	}
+	if result.Status == episode.Cancelled && ctx.Err() == nil {
+		h.decline(id) // the stepper said no, not the end of who waited
+	}
 	if result.Status.Success() || result.Status == episode.Cancelled {
 		return result, nil // who cancelled may start it again at once
 	}

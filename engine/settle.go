@@ -17,7 +17,9 @@ import (
 // Settle waits until the session's turns are scored, then repairs one pending
 // episode, if there is one and repair is on. It never waits for validation. The
 // context ends it early: what it ran is then cancelled and nothing is
-// acknowledged; a repair that somebody else runs is named and goes on. Semantics: PandaProbe Harness 0.9, settlement; failing episodes
+// acknowledged; a repair that somebody else runs is named and goes on. A repair that a
+// person cancelled through the stepper is not begun again by a settlement: RunRepair
+// does it on a person's word, and so does the next process. Semantics: PandaProbe Harness 0.9, settlement; failing episodes
 // back off and end as dead letters instead of blocking their session for ever.
 func (h *Harness) Settle(ctx context.Context, session string) (episode.Settlement, error) {
 	evaluated, err := h.await(ctx, session)
@@ -96,7 +98,7 @@ func (h *Harness) nextEpisode(ctx context.Context, session string) (next *episod
 			if e.Fork == nil && e.Result != nil && e.Status.Success() && (latest == nil || !e.Result.Ended.Before(latest.Ended)) {
 				latest = e.Result
 			}
-			if next == nil && whole(e, pending) && e.Status != episode.Dead && !e.NotBefore.After(now) {
+			if next == nil && whole(e, pending) && e.Status != episode.Dead && !e.NotBefore.After(now) && !h.isDeclined(e.ID) {
 				next = &e
 			}
 		}
@@ -271,12 +273,26 @@ func (h *Harness) RunRepair(ctx context.Context, id string) (episode.Result, err
 		return episode.Result{}, fmt.Errorf("repair episode %s: %w", id, ErrClosed)
 	}
 	r, end := h.claimLocked(id)
+	delete(h.declined, id)
 	h.mu.Unlock()
 	defer end()
 	rctx, stop := h.runContext(ctx)
 	defer stop()
 	r.result, r.err = h.repair(rctx, id)
 	return r.result, r.err
+}
+
+// decline keeps settlements from beginning a repair again that a person cancelled.
+func (h *Harness) decline(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.declined[id] = true
+}
+
+func (h *Harness) isDeclined(id string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.declined[id]
 }
 
 // claim says that an episode is being run here, until end is called.
