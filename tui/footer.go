@@ -145,7 +145,7 @@ func (a *App) again() bool {
 		return p.episode() != ""
 	case *repairPane:
 		e := p.data.episode
-		return p.data.found && e.Fork == nil && !e.Status.Success()
+		return p.data.found && e.Fork == nil && !e.Status.Success() && !p.data.settled
 	}
 	return false
 }

@@ -11,6 +11,8 @@ import (
 
 	"vise/engine/event"
 	"vise/engine/patch/run"
+	"vise/engine/rule"
+	"vise/store"
 	"vise/tui/style"
 )
 
@@ -41,6 +43,31 @@ func TestLinearRowIsTheOneThatWasRead(t *testing.T) {
 	out.Reset()
 	if l.selectRow(3); !strings.Contains(out.String(), "Row 3 has changed since it was read") {
 		t.Errorf("a row that is gone: %s", out)
+	}
+}
+
+// A rule is read with its status alone: only one that is flagged or quarantined alerts.
+func TestLinearRulesAlertOnlyWhereSomethingIsWrong(t *testing.T) {
+	b := newBench(t, newDesk(t, false), linearW, linearH)
+	b.write(func(tx *store.Tx) error {
+		for _, st := range []rule.Status{rule.Active, rule.Candidate, rule.Retired, rule.Quarantined} {
+			if err := tx.PutRule(rule.Rule{ID: "r-" + string(st), Scope: "global", Text: "text of " + string(st), Metric: "argument_correctness", Status: st}); err != nil {
+				return err
+			}
+		}
+		return tx.Emit(event.Event{Type: event.RuleAdd, RuleID: "r-active"})
+	})
+	b.pumpApp()
+	l, out := lines(b)
+	b.app.goTo(PaneRules)
+	l.pane()
+	for _, want := range []string{" active; ", " candidate; ", " retired; ", "alert quarantined"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not said", want)
+		}
+	}
+	if n := strings.Count(out.String(), "alert "); n != 1 || strings.Contains(out.String(), "argument_correct...") {
+		t.Errorf("%d rules alert:\n%s", n, out)
 	}
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -47,8 +48,11 @@ type repairPane struct {
 	reading [2]int // the step that stays open since somebody reads it
 	// revealed is the selected step, and how it was laid out, that was brought onto the screen.
 	revealed [4]int
-	from     moment // between the two, something has changed since the last stop
-	to       moment
+	// lead: a person, or the run that is followed, went to this repair; walked: with back
+	// or forward. What stands beside it is then about its session too.
+	lead, walked bool
+	from         moment // between the two, something has changed since the last stop
+	to           moment
 }
 
 type repairData struct {
@@ -57,6 +61,7 @@ type repairData struct {
 	steps   []episode.Step
 	notice  notice.Notice // the first of the episode
 	session trace.Session
+	settled bool   // a notice of it waits no longer: it cannot be started again
 	older   string // neighbours in time
 	newer   string
 	wanted  string
@@ -125,6 +130,9 @@ func (p *repairPane) Apply(ctx *Context, c Change) tea.Cmd {
 	}
 	dirty = dirty || c.Breaks
 	for _, e := range c.Events {
+		if e.NoticeID != "" && slices.Contains(p.data.episode.NoticeIDs, e.NoticeID) {
+			again = true // it may be settled now, or wait again
+		}
 		if e.Type == event.RepairStarted {
 			p.began, p.beganOf = e.At, e.EpisodeID
 		}
@@ -162,7 +170,7 @@ func (p *repairPane) follow(ctx *Context, old Scope) bool {
 	p.attempt, p.step = s.Attempt, s.Step
 	switch {
 	case s.Episode != "" && s.Episode != p.want:
-		p.want = s.Episode
+		p.want, p.lead = s.Episode, true
 		return true
 	case s.Session != old.Session && s.Episode == old.Episode && s.Session != p.data.episode.SessionID:
 		// Another session was chosen: its own latest repair, if it had one.
@@ -209,6 +217,11 @@ func (p *repairPane) ask(ctx *Context) tea.Cmd {
 				return d, err
 			}
 		}
+		open, err := pendingOf(tx, d.episode.NoticeIDs)
+		if err != nil {
+			return d, err
+		}
+		d.settled = len(open) < len(d.episode.NoticeIDs)
 		if d.session, _, err = tx.Session(d.episode.SessionID); err != nil {
 			return d, err
 		}
@@ -250,6 +263,7 @@ func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 		p.body.End()
 	}
 	if d.found {
+		p.bring(ctx, d)
 		p.want = d.episode.ID
 		ctx.Scope.Episode = d.episode.ID
 		if p.step < 0 { // came here backwards: its last step
@@ -270,6 +284,15 @@ func (p *repairPane) Take(ctx *Context, msg any) (bool, tea.Cmd) {
 	}
 	p.layout()
 	return true, tea.Batch(p.tick(), p.render())
+}
+
+// bring lets the scope follow to the session and the turn of a repair that somebody went to.
+func (p *repairPane) bring(ctx *Context, d repairData) {
+	s := ctx.Scope
+	if at := d.episode; d.session.ID != "" && (p.walked || p.lead && s.Session != at.SessionID) && (s.Session != at.SessionID || s.Turn != at.TurnIndex) {
+		s.Session, s.Turn, s.Span, s.Compare = at.SessionID, at.TurnIndex, "", ""
+	}
+	p.lead, p.walked = false, false
 }
 
 // running reports that the clock of the episode goes.

@@ -37,12 +37,12 @@ func (p *repairPane) travel(ctx *Context, dir int) tea.Cmd {
 	case i >= 0 && i < len(list):
 		ctx.Scope.Attempt, ctx.Scope.Step = list[i][0], list[i][1]
 	case i < 0 && p.data.older != "":
-		p.want, p.step = p.data.older, -1
+		p.want, p.step, p.walked = p.data.older, -1, true
 		return tea.Batch(p.ask(ctx), says("this is the repair before it, "+tag(p.data.older)))
 	case i < 0:
 		return says("this is the first step of the first repair")
 	case i >= len(list) && p.data.newer != "":
-		ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step = p.data.newer, 1, 1
+		ctx.Scope.Episode, ctx.Scope.Attempt, ctx.Scope.Step, p.walked = p.data.newer, 1, 1, true
 		return says("this is the repair after it, " + tag(p.data.newer))
 	case p.step > 0:
 		ctx.Scope.Attempt, ctx.Scope.Step = 0, 0

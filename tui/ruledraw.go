@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"strings"
+
 	"vise/engine/rule"
 	"vise/tui/style"
 )
@@ -59,22 +61,27 @@ func (p *rulesPane) draw(*style.Style) []string {
 
 func (p *rulesPane) item(r rule.Rule, selected bool) string {
 	g := p.st().Glyphs
-	mark := map[rule.Status]string{rule.Active: g.Active, rule.Candidate: g.Trial, rule.Retired: g.Retired}[r.Status]
-	if mark == "" {
+	// A mark may be empty: where marks are words the status, which is beside it, says it.
+	mark, known := map[rule.Status]string{rule.Active: g.Active, rule.Candidate: g.Trial, rule.Retired: g.Retired}[r.Status]
+	if !known {
 		mark = g.Alert
 	}
 	status := string(r.Status)
 	if r.Flagged() {
 		mark, status = g.Alert, "flagged"
 	}
+	statusW, metricW := 14, 21
+	if g.Active == "" { // lines that are read aloud have the room for every word
+		statusW, metricW = 22, 44
+	}
 	row := p.st().Row(p.w, p.ground(selected))
 	lead := " "
 	if selected {
 		lead = g.Pointer
 	}
-	row.Put(style.Accent, lead).Cell(statusRole(r), mark+" "+status, 14).Cell(style.Text, r.Scope, min(16, max(6, p.w/6))).Space(1)
+	row.Put(style.Accent, lead).Cell(statusRole(r), strings.TrimLeft(mark+" "+status, " "), statusW).Cell(style.Text, r.Scope, min(16, max(6, p.w/6))).Space(1)
 	if p.w >= 90 {
-		row.Cell(style.Dim, r.Metric, 21)
+		row.Cell(style.Dim, r.Metric, metricW)
 	}
 	role := style.Text
 	if r.Status == rule.Retired {

@@ -114,12 +114,16 @@ func (a *App) startRepair() tea.Cmd {
 	if id == "" {
 		return a.say(style.Dim, "no repair is held; {run.replay} replays the session, a notice then starts one")
 	}
-	conductor, s := a.conductor, a.ctx.Store
+	conductor, s, ctx := a.conductor, a.ctx.Store, a.ctx
 	return func() tea.Msg {
 		var e episode.Episode
 		var ok bool
+		var open []string
 		err := s.View(func(tx *store.Tx) (err error) {
-			e, ok, err = tx.Episode(id)
+			if e, ok, err = tx.Episode(id); err != nil {
+				return err
+			}
+			open, err = pendingOf(tx, e.NoticeIDs)
 			return err
 		})
 		switch {
@@ -129,6 +133,8 @@ func (a *App) startRepair() tea.Cmd {
 			return sayMsg{"a fork is run once; {episode.fork} in 5 Repair forks it again", style.Dim}
 		case !ok || e.Status.Success():
 			return sayMsg{"episode " + id + " has ended: nothing is held; {time.back} and {time.forward} go through its steps", style.Dim}
+		case len(open) < len(e.NoticeIDs):
+			return sayMsg{settledRepair(ctx), style.Dim}
 		}
 		if err := conductor.Repair(id); err != nil {
 			return sayMsg{err.Error(), style.Bad}

@@ -330,6 +330,11 @@ func onlyCancelled(err string) bool {
 	return strings.HasSuffix(err, "context canceled") || strings.HasSuffix(err, errStopped.Error())
 }
 
+// settledRepair says why a repair is not started again.
+func settledRepair(ctx *Context) string {
+	return ctx.Text("its notice waits no longer; {run.replay} replays the session")
+}
+
 // endRows say how the run ended.
 func (p *repairPane) endRows(r *episode.Result) []string {
 	e := p.data.episode
@@ -361,6 +366,8 @@ func (p *repairPane) endRows(r *episode.Result) []string {
 	case e.Fork != nil:
 		rows = append(rows, p.wrapped(style.Dim, p.ctx.Text("a what-if: nothing is acknowledged; {time.diff} puts it beside ")+tag(e.Fork.Of), 5, 0, 2)...)
 	case r.Status.Success() || e.Status == episode.Dead:
+	case p.data.settled:
+		rows = append(rows, p.wrapped(style.Dim, settledRepair(p.ctx), 5, 0, 2)...)
 	case e.NotBefore.IsZero():
 		rows = append(rows, p.wrapped(style.Dim, p.ctx.Text("{run.step} starts it again"), 5, 0, 1)...)
 	default:

@@ -149,7 +149,7 @@ func humans(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 	return out, nil
 }
 
-// stuck adds the episodes that failed or were cut off.
+// stuck adds the episodes that failed, were cut off or were not begun.
 func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool) ([]AttentionItem, error) {
 	list, err := tx.Episodes(store.Window{Limit: 200})
 	if err != nil {
@@ -178,8 +178,8 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 		if err != nil {
 			return nil, err
 		}
-		if len(e.NoticeIDs) > 0 && len(open) == 0 {
-			continue // a person, or a later repair, has dealt with them
+		if len(open) < len(e.NoticeIDs) {
+			continue // a person has dealt with some: it cannot be started again, see unrepaired
 		}
 		cut := e.Result != nil && e.Result.ErrorCategory == "interrupted" || e.Status == episode.Running
 		switch {
@@ -195,11 +195,19 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 		case e.Status == episode.Failed || e.Status == episode.TimedOut || e.Status == episode.Cancelled:
 			x = AttentionItem{Kind: "failed", Text: fmt.Sprintf("%srepair %s, %s", why, strings.ReplaceAll(string(e.Status), "_", " "), tag(e.ID)),
 				Do: "{move.into} shows its steps; {run.step} tries it again, {notice.acknowledge} lets it be"}
-		default:
+		case e.Status == episode.Open && len(open) > 0:
+			if first, ok, err := tx.Notice(open[0]); err != nil {
+				return nil, err
+			} else if ok {
+				x = AttentionItem{Kind: "notice", Text: string(first.Severity) + " waits for a repair: " + alerting(first.Summary) + "; " + tag(first.ID),
+					Do: "{move.into} goes to the turn; {run.step} repairs it, {notice.acknowledge} acknowledges it"}
+			}
+		}
+		if x.Kind == "" {
 			continue
 		}
 		if n++; n > attentionEach {
-			break
+			continue
 		}
 		x.At, x.SessionID, x.TurnIndex, x.EpisodeID = parsed(e.CreatedAt), e.SessionID, e.TurnIndex, e.ID
 		x.NoticeIDs = open
@@ -207,6 +215,9 @@ func stuck(tx *store.Tx, out []AttentionItem, running func(episode.Episode) bool
 			x.NoticeID = open[0]
 		}
 		out = append(out, x)
+	}
+	if n > attentionEach {
+		out = append(out, AttentionItem{Kind: "notice", Text: count(n-attentionEach, "more repair") + " wait", Do: "all: vise notices ls --pending"})
 	}
 	return out, nil
 }
@@ -225,8 +236,8 @@ func pendingOf(tx *store.Tx, ids []string) (open []string, err error) {
 	return open, nil
 }
 
-// unrepaired adds, in one row, the pending notices that no repair has looked at: there
-// is none when repair is off, or paused when they came.
+// unrepaired adds, in one row, the pending notices that no repair looks at: there is none
+// when repair is off, or paused when they came, or the rest of its notices was acknowledged.
 func unrepaired(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 	told := map[string]bool{}
 	list, err := tx.Episodes(store.Window{Limit: 200})
@@ -234,8 +245,12 @@ func unrepaired(tx *store.Tx, out []AttentionItem) ([]AttentionItem, error) {
 		return nil, err
 	}
 	for _, e := range list {
-		for _, id := range e.NoticeIDs {
-			told[id] = true
+		open, err := pendingOf(tx, e.NoticeIDs)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range open {
+			told[id] = told[id] || len(open) == len(e.NoticeIDs)
 		}
 	}
 	notices, err := tx.Notices(store.Window{Limit: 500})
