@@ -48,6 +48,7 @@ type App struct {
 	shape      map[viewID]layout.Weights // sizes that a person gave
 	half       bool                      // the focus has most of the room
 	acts       acts
+	ahead      ahead
 	aim        aim               // a line that a link named
 	steps      []footstep        // places from which something was gone into, newest last
 	saved      map[string]string // filters by name
@@ -267,6 +268,8 @@ func (a *App) update(msg tea.Msg) tea.Cmd {
 		return a.say(msg.role, msg.text)
 	case notCopied:
 		return tea.Batch(a.osc52(msg.text), a.say(msg.said.role, msg.said.text))
+	case landedMsg:
+		return a.landed(msg)
 	case doMsg:
 		return a.do(msg.id, msg.arg)
 	case goLinkMsg:

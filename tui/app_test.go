@@ -55,7 +55,7 @@ func (b *bench) run(cmd tea.Cmd) {
 		for _, c := range m {
 			b.run(c)
 		}
-	case paneReply, doMsg, sayMsg, feedMsg, activityMsg, goLinkMsg, originMsg, whyMsg, auditMsg, besideMsg, acted, undone, namesMsg, pickMsg, logMsg, aheadMsg, forkGone:
+	case paneReply, landedMsg, doMsg, sayMsg, feedMsg, activityMsg, goLinkMsg, originMsg, whyMsg, auditMsg, besideMsg, acted, undone, namesMsg, pickMsg, logMsg, aheadMsg, forkGone:
 		b.send(m)
 	}
 }

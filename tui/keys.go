@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	if a.filtering != nil {
 		return a.filterKey(k)
+	}
+	if a.waits(k) {
+		return nil
 	}
 	if a.deaf(k) {
 		return a.say(style.Dim, a.deafWhy)
@@ -276,6 +280,9 @@ func (a *App) paneAction(id action.ID) tea.Cmd {
 	}
 	for _, p := range order {
 		if cmd, ok := a.panes[p].Do(a.ctx, id); ok {
+			if slices.Contains(reading, id) {
+				return a.landing(cmd)
+			}
 			return cmd
 		}
 	}

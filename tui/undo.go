@@ -124,6 +124,11 @@ func (a *App) undo(redo bool) tea.Cmd {
 // settled moves the place in the journal once an act is undone or done again. One that
 // cannot be is dropped: what it spoke of is not so any more.
 func (a *App) settled(m undone) tea.Cmd {
+	said := a.settle(m)
+	return tea.Batch(said, a.typed())
+}
+
+func (a *App) settle(m undone) tea.Cmd {
 	a.acts.busy, a.unsaved = false, true
 	at := a.acts.next - 1
 	if m.redo {
