@@ -6,9 +6,12 @@ import (
 	"strings"
 )
 
-// Reserved are variables of vise that are no settings: seed and session id of an agent run, the mark of what we start,
-// the folders of test data, the packet of a patch attempt, and reduced motion.
-var Reserved = []string{"VISE_RUN_SEED", "VISE_PROCESS", "VISE_SESSION_ID", "VISE_VECTORS", "VISE_CORPORA", "VISE_PACKET", "VISE_MOTION"}
+// Reserved are variables of vise that are no settings: seed, session, turn, trace file and
+// rules of an agent run, the run and the packet of a patch attempt, the mark of what we
+// start, the folders of test data, reduced motion and what a terminal can do. An agent may
+// start vise, and a shell may have read .vise/serve.env: none of them is a mistake there.
+var Reserved = []string{"VISE_RUN_SEED", "VISE_SESSION_ID", "VISE_TURN_INDEX", "VISE_TRACE", "VISE_RULES_URL", "VISE_RULES_TOKEN", "VISE_MCP_TOKEN",
+	"VISE_RUN_ID", "VISE_PACKET", "VISE_PROCESS", "VISE_VECTORS", "VISE_CORPORA", "VISE_MOTION", "VISE_ASCII", "VISE_NO_SYNC"}
 
 // environment variables by name; where one is listed twice the last wins, as in os/exec.
 func variables(environ []string) map[string]string {

@@ -160,3 +160,31 @@ func TestNoCapNoLimit(t *testing.T) {
 		t.Errorf("asked %q", got)
 	}
 }
+
+// A limit counts when every server reads it the same way; any other is taken out before the
+// one that holds is added.
+func TestReadLimits(t *testing.T) {
+	for body, want := range map[string]struct {
+		output int64
+		rest   string
+	}{
+		`{"model":"m","max_tokens":5}`:                            {5, `{"model":"m",`},
+		`{"max_completion_tokens": 7, "stop": ["}"]}`:             {7, `{"stop":["}"],`},
+		`{"max_tokens":null,"n":2}`:                               {0, `{"n":2,`},
+		`{"max_tokens":0}`:                                        {0, `{`},
+		`{"max_tokens":-5}`:                                       {0, `{`},
+		`{"max_tokens":"many"}`:                                   {0, `{`},
+		`{"max_tokens":5,"x":{"max_tokens":9},"max_tokens":null}`: {0, `{"x":{"max_tokens":9},`},
+		`{"max_tokens":5,"max_output_tokens":null}`:               {0, `{`},
+		`{"MAX_TOKENS":5}`:                                        {0, `{"MAX_TOKENS":5,`},
+		`[1]`:                                                     {0, ""}, `{"a":`: {0, ""}, ``: {0, ""},
+	} {
+		l := readLimits([]byte(body))
+		if l.output != want.output || string(l.rest) != want.rest {
+			t.Errorf("%s: limit %d, rest %s; want %d, %s", body, l.output, l.rest, want.output, want.rest)
+		}
+	}
+	if l := readLimits([]byte(`{"n":1,"model":"a","n":8}`)); l.answers != 8 || l.model != "a" {
+		t.Errorf("answers %d of %q", l.answers, l.model)
+	}
+}

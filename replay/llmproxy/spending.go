@@ -84,20 +84,12 @@ func (s *spending) RoundTrip(req *http.Request) (resp *http.Response, err error)
 			req = req.WithContext(context.WithValue(req.Context(), asked{}, ended))
 		}
 	}
-	var limits struct {
-		Model     string `json:"model"`
-		Max       int64  `json:"max_tokens"`
-		Completed int64  `json:"max_completion_tokens"`
-		Output    int64  `json:"max_output_tokens"`
-		Choices   int64  `json:"n"` // answers asked for at once, each as long as the limit
-	}
-	_ = json.Unmarshal(body, &limits) // what is not JSON has no limits
+	limits := readLimits(body) // what is not JSON has none
 	r := reservation{input: tokens(len(body))}
 	if s.run.Upstream.Price != nil {
-		r.price = s.run.Upstream.Price(limits.Model)
+		r.price = s.run.Upstream.Price(limits.model)
 	}
-	output := max(limits.Max, limits.Completed, limits.Output)
-	answers := min(max(limits.Choices, 1), maxChoices)
+	output, answers := limits.output, min(max(limits.answers, 1), maxChoices)
 	if output <= 0 && asks(req.URL.Path) {
 		r.input = tokens(len(body) + 32) // with the limit that is added
 		if r.hold, r.limit, err = s.run.Ledger.ReserveOpen(Purpose, r.input, answers, r.price); err != nil {
@@ -132,11 +124,8 @@ func (l limiter) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the agent's request: %w", err)
 	}
-	var asked struct {
-		Model string `json:"model"`
-	}
-	end := bytes.LastIndexByte(body, '}')
-	if json.Unmarshal(body, &asked) != nil || end < 0 {
+	asked := readLimits(body)
+	if asked.rest == nil {
 		return nil, fmt.Errorf("%w: the agent's request is no JSON object, so its answer cannot be bounded", model.ErrBudget)
 	}
 	field := "max_tokens"
@@ -144,18 +133,71 @@ func (l limiter) RoundTrip(req *http.Request) (*http.Response, error) {
 	case strings.HasSuffix(req.URL.Path, "/responses"):
 		field = "max_output_tokens"
 	case strings.HasSuffix(req.URL.Path, "/chat/completions") && l.field != nil:
-		field = l.field(asked.Model)
+		field = l.field(asked.model)
 	}
-	comma := ","
-	if bytes.HasSuffix(bytes.TrimSpace(body[:end]), []byte("{")) {
-		comma = ""
-	}
-	// At the end: where the agent wrote null, the later of two counts.
-	body = append(fmt.Appendf(body[:end:end], "%s%q:%d", comma, field, r.limit), '}')
+	body = fmt.Appendf(asked.rest, "%q:%d}", field, r.limit)
 	req = req.Clone(req.Context())
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.Header.Del("Content-Length")
 	return l.next.RoundTrip(req)
+}
+
+// limits are what a request says of its answer.
+type limits struct {
+	model   string
+	output  int64 // tokens of an answer; 0: none is named, or not so that every server reads the same
+	answers int64 // asked for at once, each as long as the limit
+	// rest is the object without the limits of its output, up to where another field can
+	// be written: "{" or with a comma at its end. nil: the request is no JSON object.
+	rest []byte
+}
+
+// readLimits reads a request by its very bytes. A limit that is null, no whole number above
+// zero, or there twice is none: servers differ in what they make of it.
+func readLimits(body []byte) (l limits) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return limits{}
+	}
+	seen, unsure := map[string]bool{}, false
+	rest := append(make([]byte, 0, len(body)+64), '{')
+	for dec.More() {
+		key, err := dec.Token()
+		name, ok := key.(string)
+		if err != nil || !ok {
+			return limits{}
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return limits{}
+		}
+		switch name {
+		case "max_tokens", "max_completion_tokens", "max_output_tokens":
+			var n int64
+			unsure = unsure || seen[name] || json.Unmarshal(value, &n) != nil || n <= 0
+			l.output, seen[name] = max(l.output, n), true
+			continue
+		case "model":
+			_ = json.Unmarshal(value, &l.model)
+		case "n":
+			var n int64
+			_ = json.Unmarshal(value, &n)
+			l.answers = max(l.answers, n)
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return limits{}
+		}
+		rest = append(append(append(append(rest, quoted...), ':'), value...), ',')
+	}
+	if t, err := dec.Token(); err != nil || t != json.Delim('}') {
+		return limits{}
+	}
+	if unsure {
+		l.output = 0
+	}
+	l.rest = rest
+	return l
 }
 
 // limitOf is the limit that was added to a request, 0 for none.

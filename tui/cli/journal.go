@@ -23,7 +23,7 @@ func (a *app) journalCmd() *cobra.Command {
 				return usagef("--last %d: give a number of events, 0 for all", last)
 			}
 			ctx := cmd.Context()
-			a.out.clock = "2006-01-02 15:04:05.000"
+			a.out.clock, a.out.sessions = "2006-01-02 15:04:05.000", true
 			cfg, _, err := a.load()
 			if err != nil {
 				return err

@@ -36,7 +36,10 @@ type output struct {
 	// clock is the layout of times in text: the time of day while a command runs,
 	// with the date where the past is told.
 	clock string
-	err   error // first write error; commands end with it
+	// sessions: lines of events that belong to a session name it, as those of several
+	// sessions come between each other.
+	sessions bool
+	err      error // first write error; commands end with it
 }
 
 // linked is a record that has an address.
@@ -263,7 +266,11 @@ func (o *output) event(e event.Event) error {
 	if o.plain {
 		return o.write([]byte(block(plainEvent(e, o.clock)) + "\n"))
 	}
-	return o.write([]byte(cell(eventLine(e, o.clock)) + "\n"))
+	line := eventLine(e, o.clock)
+	if o.sessions && e.SessionID != "" && !strings.Contains(line, e.SessionID) {
+		line += " · session " + show(e.SessionID, 80)
+	}
+	return o.write([]byte(cell(line) + "\n"))
 }
 
 // eventLine is the one-line text form of an event: clock, type, then its sentence, or

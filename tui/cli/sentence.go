@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +21,7 @@ func sentence(e event.Event) string {
 		}
 		return value(d[key])
 	}
-	words := func(key string) string { return show(fmt.Sprint(d[key]), 200) }
+	words := func(key string) string { return show(text(key), 200) }
 	turn := ""
 	if e.TurnIndex != nil {
 		turn = fmt.Sprintf("turn %d", *e.TurnIndex)
@@ -32,9 +33,9 @@ func sentence(e event.Event) string {
 			if d["through"] == "otlp" {
 				through = "traces"
 			}
-			return fmt.Sprintf("%s, started by hand, seen through its %s · session %s", words("agent"), through, e.SessionID)
+			return fmt.Sprintf("%s, started by hand, seen through its %s · session %s", cmp.Or(words("agent"), "an agent"), through, e.SessionID)
 		}
-		s := fmt.Sprintf("%s runs %s · %s · session %s", words("agent"), words("replay_of"), counted(d["turns"], "turn"), e.SessionID)
+		s := fmt.Sprintf("%s runs %s · %s · session %s", cmp.Or(words("agent"), "an agent"), words("replay_of"), counted(d["turns"], "turn"), e.SessionID)
 		if d["sandbox"] != nil {
 			s += " · " + words("sandbox")
 		}

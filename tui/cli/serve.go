@@ -59,6 +59,7 @@ func (a *app) serveCmd() *cobra.Command {
 			if f.observeOnly {
 				cfg.Evaluate.ObserveOnly = true
 			}
+			a.out.sessions = true
 			n := needs{serve: true, mayAgent: true, repair: true, narrate: true}
 			return a.withProject(cmd.Context(), cfg, n, func(h *harness) error { return a.serve(cmd.Context(), h, f) })
 		},
