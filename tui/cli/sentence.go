@@ -21,7 +21,12 @@ func sentence(e event.Event) string {
 		}
 		return value(d[key])
 	}
-	words := func(key string) string { return show(text(key), 200) }
+	words := func(key string) string {
+		if d[key] == nil {
+			return ""
+		}
+		return show(fmt.Sprint(d[key]), 200)
+	}
 	turn := ""
 	if e.TurnIndex != nil {
 		turn = fmt.Sprintf("turn %d", *e.TurnIndex)
