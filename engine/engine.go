@@ -220,9 +220,6 @@ func changesRules(e event.Event) bool { return slices.Contains(ruleChanges, e.Ty
 // Events is the bus that committed and ephemeral events are published on.
 func (h *Harness) Events() *event.Bus { return h.bus }
 
-// Store is the store the harness works on, for windows over its records.
-func (h *Harness) Store() *store.Store { return h.store }
-
 // RepairOn reports whether a repair agent is configured.
 func (h *Harness) RepairOn() bool { return h.agent != nil }
 

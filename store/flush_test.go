@@ -150,3 +150,19 @@ func TestAFailedSyncIsNoFailedChange(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Sync makes everything committed so far durable.
+func (s *Store) Sync() error {
+	if !s.Owner() || s.o.InMemory {
+		return nil
+	}
+	if err := s.active.enter(); err != nil {
+		return err
+	}
+	defer s.active.leave()
+	// A commit of nothing: what was staged has no number of its own.
+	if err := s.settle(s.flush.add(commit{}), true); err != nil {
+		return fmt.Errorf("sync store: %w", err)
+	}
+	return nil
+}

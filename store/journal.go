@@ -248,11 +248,6 @@ func (tx *Tx) LastEvents(n int, types ...event.Type) ([]event.Event, error) {
 	return out, nil
 }
 
-// EventsOfSession returns a session's events above after, oldest first, at most limit (0 = all).
-func (tx *Tx) EventsOfSession(session string, after uint64, limit int) ([]event.Event, error) {
-	return tx.Events(after, limit, EventFilter{SessionID: session})
-}
-
 // LastSeq returns the sequence of the newest event of the snapshot; 0 = none yet.
 func (tx *Tx) LastSeq() (uint64, error) {
 	if tx.w != nil {

@@ -20,9 +20,8 @@ const liftOver = longtext.Over
 // instead, which spill turns into the reference. The mark begins with a random text,
 // so that nothing that is recorded can be one.
 type lifted struct {
-	mark  string
-	sums  [][32]byte
-	input string // of the turn, if that is one of them
+	mark string
+	sums [][32]byte
 }
 
 // blob returns the blob that a JSON string, quotes included, is the mark of.

@@ -262,3 +262,6 @@ func FuzzSpill(f *testing.F) {
 		}
 	})
 }
+
+// pack turns JSON into a stored value of at most about maxValue bytes.
+func pack(raw []byte, blobs blobSink) ([]byte, error) { return packLifted(raw, blobs, lifted{}) }

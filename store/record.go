@@ -76,10 +76,8 @@ type blobSink interface {
 	putBlob(content []byte) (sum [32]byte, err error)
 }
 
-// pack turns JSON into a stored value of at most about maxValue bytes.
-func pack(raw []byte, blobs blobSink) ([]byte, error) { return packLifted(raw, blobs, lifted{}) }
-
-// packLifted is pack for JSON in which marks stand for texts that are blobs already.
+// packLifted turns JSON into a stored value of at most about maxValue bytes. Marks of l in
+// it stand for texts that are blobs already.
 func packLifted(raw []byte, blobs blobSink, l lifted) ([]byte, error) {
 	raw, err := spill(raw, blobs, l)
 	if err != nil {

@@ -286,7 +286,7 @@ func TestJournal(t *testing.T) {
 		}{
 			{"after", func() ([]event.Event, error) { return tx.Events(27, 0, EventFilter{}) }, []uint64{28, 29, 30}},
 			{"limit", func() ([]event.Event, error) { return tx.Events(3, 2, EventFilter{}) }, []uint64{4, 5}},
-			{"session", func() ([]event.Event, error) { return tx.EventsOfSession("s1", 25, 0) }, []uint64{26, 28, 30}},
+			{"session", func() ([]event.Event, error) { return tx.Events(25, 0, EventFilter{SessionID: "s1"}) }, []uint64{26, 28, 30}},
 			{"type", func() ([]event.Event, error) {
 				return tx.Events(20, 2, EventFilter{Types: []event.Type{event.Health, event.Notice}})
 			}, []uint64{21, 22}},

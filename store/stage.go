@@ -33,15 +33,6 @@ type Staged struct {
 
 type entry struct{ key, value []byte }
 
-// Turn returns the turn without its spans.
-func (s Staged) Turn() trace.Turn {
-	t := s.record.Turn
-	if s.lifted.input != "" {
-		t.Input = s.lifted.input
-	}
-	return t
-}
-
 // stages hands out stage numbers and knows which stages of this process are open,
 // so that GC leaves their blobs alone.
 type stages struct {
@@ -185,7 +176,6 @@ func (w *stager) turn(t trace.Turn) (Staged, error) {
 		if r.Turn.Input, err = w.text(t.Input); err != nil {
 			return Staged{}, err
 		}
-		w.lifted.input = t.Input
 	}
 	raw, err := marshal(&r)
 	if err != nil {

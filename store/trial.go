@@ -34,9 +34,6 @@ func (tx *Tx) PutTest(t evidence.Test) error {
 	return put(tx, tests, &t)
 }
 
-// Test returns a paired test.
-func (tx *Tx) Test(id string) (evidence.Test, bool, error) { return one(tx, tests, key(kindTest, id)) }
-
 // Tests returns the paired tests of a rule, oldest first.
 func (tx *Tx) Tests(ruleID string) ([]evidence.Test, error) {
 	return collect(tx, tests, scan{prefix: key(kindTestRule, ruleID)}, 0)

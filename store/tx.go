@@ -126,22 +126,6 @@ func (s *Store) write(ctx context.Context, fn func(*Tx) error) (uint64, error) {
 	return s.flush.add(commit{seq: tx.seq, events: tx.events}), nil
 }
 
-// Sync makes everything committed so far durable.
-func (s *Store) Sync() error {
-	if !s.Owner() || s.o.InMemory {
-		return nil
-	}
-	if err := s.active.enter(); err != nil {
-		return err
-	}
-	defer s.active.leave()
-	// A commit of nothing: what was staged has no number of its own.
-	if err := s.settle(s.flush.add(commit{}), true); err != nil {
-		return fmt.Errorf("sync store: %w", err)
-	}
-	return nil
-}
-
 // View runs fn over a consistent snapshot. Write methods of its Tx fail with ErrReadOnly.
 func (s *Store) View(fn func(*Tx) error) error { return s.view(fn, true) }
 

@@ -9,16 +9,6 @@ import (
 	"vise/engine/guard"
 )
 
-// Key describes one setting.
-type Key struct {
-	Name string // section.key
-	// Variables that set it: its own VISE_SECTION_KEY first, then that of the reference harness, if it has one.
-	Variables []string
-	Wants     string // what may be written
-	Default   string // as TOML; "" = unset
-	Help      string
-}
-
 // setting is a row of the table.
 type setting struct {
 	name string
@@ -187,21 +177,6 @@ func init() {
 		}
 	}
 	sections = append(sections, "providers")
-}
-
-// Keys returns every fixed key with its variables, type and default, in the order
-// of documents. Providers are not among them: they have names of their own.
-func Keys() []Key {
-	def := Default()
-	keys := make([]Key, 0, len(settings))
-	for _, s := range settings {
-		k := Key{Name: s.name, Variables: []string{s.variable()}, Wants: s.kind.wants, Default: s.kind.show(def), Help: s.help}
-		if s.seed != "" {
-			k.Variables = append(k.Variables, s.seed)
-		}
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 // hideCredentials masks the values of credential-like options of an argv, for display.

@@ -10,7 +10,7 @@ import (
 
 func TestKeysAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, k := range Keys() {
+	for _, k := range keys() {
 		if seen[k.Name] || strings.Count(k.Name, ".") != 1 || k.Wants == "" || !strings.HasPrefix(k.Variables[0], "VISE_") {
 			t.Errorf("key %+v", k)
 		}
@@ -45,7 +45,7 @@ func TestTemplate(t *testing.T) {
 	if _, origins, err = Load(LoadOptions{ProjectFile: write(t, all)}); err != nil {
 		t.Fatalf("uncommented template: %v\n%s", err, all)
 	}
-	for _, k := range Keys() {
+	for _, k := range keys() {
 		if o, _ := origins.Of(k.Name); o.File == "" {
 			t.Errorf("%s is not in the template", k.Name)
 		} else if o.Value != k.Default && !strings.Contains("agent.command agent.env agent.egress agent.home agent.hints agent.mode agent.options agent.servers agent.provider repair.model", k.Name) {
@@ -82,4 +82,28 @@ func TestUserFile(t *testing.T) {
 			t.Errorf("UserFile(%v) = %s, want %s", env, got, want)
 		}
 	}
+}
+
+// key describes one setting.
+type key struct {
+	Name string // section.key
+	// Variables that set it: its own VISE_SECTION_KEY first, then that of the reference harness, if it has one.
+	Variables []string
+	Wants     string // what may be written
+	Default   string // as TOML; "" = unset
+}
+
+// keys returns every fixed key with its variables, type and default, in the order
+// of documents. Providers are not among them: they have names of their own.
+func keys() []key {
+	def := Default()
+	all := make([]key, 0, len(settings))
+	for _, s := range settings {
+		k := key{Name: s.name, Variables: []string{s.variable()}, Wants: s.kind.wants, Default: s.kind.show(def)}
+		if s.seed != "" {
+			k.Variables = append(k.Variables, s.seed)
+		}
+		all = append(all, k)
+	}
+	return all
 }

@@ -18,7 +18,6 @@ var stakes = [...]float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}
 // value is a gambler who has not played.
 type Bet struct {
 	logs [len(stakes)]float64
-	n    int
 }
 
 // Add plays one pair with the graded difference g, cut to [-1, 1]. A value that is
@@ -31,11 +30,7 @@ func (b *Bet) Add(g float64) {
 	for i, l := range stakes {
 		b.logs[i] += math.Log1p(l * g)
 	}
-	b.n++
 }
-
-// N is the number of pairs played.
-func (b *Bet) N() int { return b.n }
 
 // Value is the money: the mean over the stakes of the product of 1 + stake·g.
 func (b *Bet) Value() float64 { return min(math.Exp(b.log()), math.MaxFloat64) }

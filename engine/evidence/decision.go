@@ -17,9 +17,6 @@ type Margins struct {
 	Regress float64
 }
 
-// DefaultMargins are those of the PandaProbe harness: 0.05 each.
-var DefaultMargins = Margins{Promote: 0.05, Regress: 0.05}
-
 // Pending reasons of a verdict.
 const (
 	TrialInProgress       = "trial_in_progress"

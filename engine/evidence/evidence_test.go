@@ -48,7 +48,7 @@ func TestDecideReplay(t *testing.T) {
 		{"a foreign metric may fall on a failure", []evidence.Replayed{{Case: failure("c"),
 			Scores: map[string]float64{score.ArgumentCorrectness: 1, score.Coherence: 0}, Read: true}}, evidence.Promote, "", evidence.StatusImproved},
 	} {
-		d := evidence.DecideReplay(refund, c.replays, evidence.DefaultMargins)
+		d := evidence.DecideReplay(refund, c.replays, seedMargins)
 		status := ""
 		if n := len(d.Verdict.Cases); n > 0 {
 			status = d.Verdict.Cases[n-1].Status
@@ -63,7 +63,7 @@ func TestDecideReplay(t *testing.T) {
 func TestOverrulingMetricIsNamed(t *testing.T) {
 	c := failure("c")
 	c.Baseline = map[string]float64{score.OutcomeCorrect: 0.3, score.ArgumentCorrectness: 0.27}
-	d := evidence.DecideReplay(refund, []evidence.Replayed{{Case: c, Scores: map[string]float64{score.OutcomeCorrect: 0.3, score.ArgumentCorrectness: 1}, Read: true}}, evidence.DefaultMargins)
+	d := evidence.DecideReplay(refund, []evidence.Replayed{{Case: c, Scores: map[string]float64{score.OutcomeCorrect: 0.3, score.ArgumentCorrectness: 1}, Read: true}}, seedMargins)
 	if want := "no improvement on c (outcome_correct +0.00 decides; it is trusted before argument_correctness +0.73)"; d.Verdict.Reason != want || d.Verdict.Outcome != evidence.Retire {
 		t.Errorf("%s: %s", d.Verdict.Outcome, d.Verdict.Reason)
 	}
@@ -82,7 +82,7 @@ func TestUnreadReplaysNeverDecide(t *testing.T) {
 			c.Baseline = values.Draw(t, "baseline")
 			replays = append(replays, evidence.Replayed{Case: c, Scores: values.Draw(t, "scores"), WaitTimedOut: rapid.Bool().Draw(t, "waited")})
 		}
-		if d := evidence.DecideReplay(refund, replays, evidence.DefaultMargins); d.Verdict.Outcome != evidence.PendingStill {
+		if d := evidence.DecideReplay(refund, replays, seedMargins); d.Verdict.Outcome != evidence.PendingStill {
 			t.Fatalf("%s: %s", d.Verdict.Outcome, d.Verdict.Reason)
 		}
 	})

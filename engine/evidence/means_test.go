@@ -49,7 +49,7 @@ func TestUncompared(t *testing.T) {
 
 // A result with something unknown is skipped and the run not clean; a fall that is known stays one.
 func TestWithheldResultIsNotClean(t *testing.T) {
-	m := evidence.DefaultMargins
+	m := seedMargins
 	r := evidence.JudgeRegression(judgedWin(), map[string]float64{score.TaskCompletion: 1}, "", m)
 	r.Withhold([]string{"outcome_correct was not scored"})
 	fine := evidence.CaseResult{Status: evidence.StatusUnchanged}
@@ -72,13 +72,13 @@ func TestMeansOfAllTurns(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 	r := evidence.CaseResult{Status: evidence.StatusUnchanged}
-	if r.WithMeans(got, evidence.DefaultMargins); r.Status != evidence.StatusRegressed {
+	if r.WithMeans(got, seedMargins); r.Status != evidence.StatusRegressed {
 		t.Errorf("%+v", r)
 	}
 	// One such run of three is no regression.
 	three := evidence.CompareMeans(before, []evidence.TurnScores{after, before, before}, []string{"task_completion"})
 	r = evidence.CaseResult{Status: evidence.StatusUnchanged}
-	if r.WithMeans(three, evidence.DefaultMargins); r.Status != evidence.StatusUnchanged || three[0].Worst != 0.4 {
+	if r.WithMeans(three, seedMargins); r.Status != evidence.StatusUnchanged || three[0].Worst != 0.4 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -89,17 +89,20 @@ func TestSeedDoesNotPromotePastAWinNotCompared(t *testing.T) {
 	failure := evidence.Case{ID: "f", Kind: evidence.Failure, Signature: r.FailureSignatures, Baseline: map[string]float64{score.ArgumentCorrectness: 0.2}}
 	better := evidence.Replayed{Case: failure, Read: true, Scores: map[string]float64{score.ArgumentCorrectness: 1}}
 	kept := evidence.Replayed{Case: judgedWin(), Read: true, Scores: map[string]float64{score.TaskCompletion: 1}}
-	if d := evidence.DecideReplay(r, []evidence.Replayed{better, kept}, evidence.DefaultMargins); d.Verdict.Outcome != evidence.Promote {
+	if d := evidence.DecideReplay(r, []evidence.Replayed{better, kept}, seedMargins); d.Verdict.Outcome != evidence.Promote {
 		t.Fatalf("all known: %+v", d)
 	}
 	kept.Uncompared = []string{"outcome_correct was not scored"}
-	d := evidence.DecideReplay(r, []evidence.Replayed{better, kept}, evidence.DefaultMargins)
+	d := evidence.DecideReplay(r, []evidence.Replayed{better, kept}, seedMargins)
 	if d.Verdict.Outcome != evidence.PendingStill || !strings.Contains(d.Verdict.Reason, "w (outcome_correct was not scored)") || d.Verdict.Cases[1].Status != evidence.StatusSkipped {
 		t.Errorf("%+v", d.Verdict)
 	}
 	better.Uncompared = kept.Uncompared
-	d = evidence.DecideReplay(r, []evidence.Replayed{better}, evidence.DefaultMargins)
+	d = evidence.DecideReplay(r, []evidence.Replayed{better}, seedMargins)
 	if d.Verdict.Outcome != evidence.PendingStill {
 		t.Errorf("the failure's outcome is not known: %+v", d.Verdict)
 	}
 }
+
+// seedMargins are those of the PandaProbe harness: 0.05 each.
+var seedMargins = evidence.Margins{Promote: 0.05, Regress: 0.05}

@@ -132,7 +132,7 @@ func TestSimulationThirty(t *testing.T) {
 			c := evidence.Case{ID: fmt.Sprint(i), Kind: evidence.Failure, Baseline: map[string]float64{score.TaskCompletion: low()}}
 			replays = append(replays, evidence.Replayed{Case: c, Read: true, Scores: map[string]float64{score.TaskCompletion: draw(r)}})
 		}
-		if evidence.DecideReplay(subject, replays, evidence.DefaultMargins).Verdict.Outcome == evidence.Promote {
+		if evidence.DecideReplay(subject, replays, seedMargins).Verdict.Outcome == evidence.Promote {
 			seed++
 		}
 	}

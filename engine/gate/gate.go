@@ -26,10 +26,6 @@ type Config struct {
 	Hold bool `json:"hold,omitempty"`
 }
 
-// Defaults returns the gate of the PandaProbe harness: window 5, target 0.5, gain
-// 0.02, drop 0.15, no starting peak.
-func Defaults() Config { return Config{Window: 5, Target: 0.5, Gain: 0.02, Drop: 0.15} }
-
 // State is what the gate remembers of one metric of one session.
 type State struct {
 	// Peak is the best value so far, nil before the first.

@@ -16,8 +16,22 @@ import (
 
 func at(v float64) *float64 { return &v }
 
+// seedGate is the gate of the PandaProbe harness: window 5, target 0.5, gain
+// 0.02, drop 0.15, no starting peak.
+func seedGate() gate.Config { return gate.Config{Window: 5, Target: 0.5, Gain: 0.02, Drop: 0.15} }
+
+// seedLadder is the tiers of the PandaProbe harness.
+func seedLadder() gate.Ladder {
+	return gate.Ladder{
+		Tier1: []string{score.TaskCompletion, score.Coherence},
+		Tier2: []string{score.ToolCorrectness, score.ArgumentCorrectness},
+		Tier3: []string{score.PlanAdherence, score.PlanQuality, score.StepEfficiency},
+		Gate:  seedGate(),
+	}
+}
+
 func TestStartPeakMakesABadFirstTurnARegression(t *testing.T) {
-	c := gate.Defaults()
+	c := seedGate()
 	if _, f := gate.Fold(c, gate.State{}, at(0.4)); f.Fired() {
 		t.Errorf("without a starting peak the first value cannot fire: %+v", f)
 	}
@@ -33,7 +47,7 @@ func TestStartPeakMakesABadFirstTurnARegression(t *testing.T) {
 func TestFoldIgnoresWhatIsNoValue(t *testing.T) {
 	s := gate.State{Peak: at(0.7), Turns: 3}
 	for name, v := range map[string]*float64{"pending": nil, "not a number": at(math.NaN())} {
-		if next, f := gate.Fold(gate.Defaults(), s, v); !reflect.DeepEqual(next, s) || f.Fired() {
+		if next, f := gate.Fold(seedGate(), s, v); !reflect.DeepEqual(next, s) || f.Fired() {
 			t.Errorf("%s: %+v %+v", name, next, f)
 		}
 	}
@@ -66,7 +80,7 @@ func TestFoldInvariants(t *testing.T) {
 }
 
 func TestMutedMetricShowsButNeverFires(t *testing.T) {
-	l := gate.DefaultLadder()
+	l := seedLadder()
 	l.Gate.StartPeak = at(1)
 	l.Muted = []string{score.Coherence}
 	var asked [][]string
@@ -92,7 +106,7 @@ func TestMutedMetricShowsButNeverFires(t *testing.T) {
 }
 
 func TestClimbDegradesAFailedRequestToPending(t *testing.T) {
-	l := gate.DefaultLadder()
+	l := seedLadder()
 	before := gate.States{score.TaskCompletion: {Peak: at(0.9)}}
 	down := errors.New("evaluator down")
 	scores, after, err := l.Climb(before, []string{"t"}, func(_, _ []string) ([]score.Score, error) { return nil, down })
@@ -109,7 +123,7 @@ func TestClimbDegradesAFailedRequestToPending(t *testing.T) {
 		}
 		return []score.Score{{Metric: score.TaskCompletion, TraceID: "t", Value: at(0.1)}}, nil
 	})
-	if !errors.Is(err, down) || len(scores) != 4 || !scores[0].Regressed || !scores[2].Pending() {
+	if !errors.Is(err, down) || len(scores) != 4 || !scores[0].Regressed || scores[2].Value != nil {
 		t.Errorf("tier 2 down: %+v, %v", scores, err)
 	}
 }
@@ -132,7 +146,7 @@ func TestAdmissionCountsAcrossRuns(t *testing.T) {
 }
 
 func BenchmarkClimb(b *testing.B) {
-	l := gate.DefaultLadder()
+	l := seedLadder()
 	v := 0.9
 	reply := []score.Score{{Metric: score.TaskCompletion, TraceID: "t", Value: &v}, {Metric: score.Coherence, TraceID: "t", Value: &v}}
 	states := gate.States{}
@@ -146,7 +160,7 @@ func BenchmarkClimb(b *testing.B) {
 // looked into, not the healthy one behind it.
 func TestTierTwoFollowsTheGate(t *testing.T) {
 	for follow, want := range map[bool]string{true: "bad", false: "good"} {
-		l := gate.DefaultLadder()
+		l := seedLadder()
 		l.Follow = follow
 		asked := ""
 		_, _, err := l.Climb(gate.States{score.TaskCompletion: {Peak: at(0.9)}}, []string{"bad", "good"}, func(traces, metrics []string) ([]score.Score, error) {

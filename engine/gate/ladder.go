@@ -30,16 +30,6 @@ type Ladder struct {
 	Noise map[string]float64
 }
 
-// DefaultLadder returns the tiers of the PandaProbe harness.
-func DefaultLadder() Ladder {
-	return Ladder{
-		Tier1: []string{score.TaskCompletion, score.Coherence},
-		Tier2: []string{score.ToolCorrectness, score.ArgumentCorrectness},
-		Tier3: []string{score.PlanAdherence, score.PlanQuality, score.StepEfficiency},
-		Gate:  Defaults(),
-	}
-}
-
 // States are the gate states of one session by metric.
 type States map[string]State
 

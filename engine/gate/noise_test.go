@@ -37,9 +37,9 @@ func series(rng *rand.Rand, fold func(gate.State, *float64) (gate.State, gate.Fl
 // reach, with the seed gate beside it. Fixed seeds, 2000 sessions each.
 func TestNoiseGateFigures(t *testing.T) {
 	const runs, sd = 2000, 0.10
-	seed := func(s gate.State, v *float64) (gate.State, gate.Flags) { return gate.Fold(gate.Defaults(), s, v) }
+	seed := func(s gate.State, v *float64) (gate.State, gate.Flags) { return gate.Fold(seedGate(), s, v) }
 	noise := func(s gate.State, v *float64) (gate.State, gate.Flags) {
-		return gate.FoldNoisy(gate.Defaults(), s, v, sd)
+		return gate.FoldNoisy(seedGate(), s, v, sd)
 	}
 	share := func(fold func(gate.State, *float64) (gate.State, gate.Flags), level, after float64, change, turns int, ok func(stalled, regressed int) bool) float64 {
 		rng := rand.New(rand.NewPCG(7, 11))
@@ -81,7 +81,7 @@ func TestNoiseGateHoldsUntilRecovery(t *testing.T) {
 	var s gate.State
 	feed := func(values ...float64) (f gate.Flags) {
 		for _, v := range values {
-			s, f = gate.FoldNoisy(gate.Defaults(), s, &v, 0.10)
+			s, f = gate.FoldNoisy(seedGate(), s, &v, 0.10)
 		}
 		return f
 	}
@@ -109,7 +109,7 @@ func TestNoiseGateHoldsUntilRecovery(t *testing.T) {
 
 // With Hold the report after a stall is no recovery; without it (the reference) it is.
 func TestHeldStallEndsWithProgress(t *testing.T) {
-	c := gate.Defaults()
+	c := seedGate()
 	for _, hold := range []bool{false, true} {
 		c.Hold = hold
 		var s gate.State

@@ -41,23 +41,6 @@ type ShellPolicy struct {
 	Resolve func(path string) string
 }
 
-// DefaultShellPolicy allows reading inside workdir and the platform's own client
-// without its configuration, logins and secrets.
-func DefaultShellPolicy(workdir string) ShellPolicy {
-	return ShellPolicy{
-		Allowed: []string{"pandaprobe", "cat", "ls", "jq"},
-		Workdir: workdir,
-		Known: [][]string{{"pandaprobe", "version"}, {"pandaprobe", "auth", "status"}, {"pandaprobe", "traces", "list"},
-			{"pandaprobe", "traces", "get"}, {"pandaprobe", "traces", "spans"}, {"pandaprobe", "evals", "scores", "get"},
-			{"pandaprobe", "evals", "runs", "batch"}, {"pandaprobe", "evals", "runs", "scores"}},
-		Denied:      [][]string{{"pandaprobe", "config"}, {"pandaprobe", "auth", "login"}, {"pandaprobe", "auth", "logout"}},
-		Destructive: []string{"delete", "del", "destroy", "drop", "erase", "prune", "purge", "remove", "reset", "rm", "truncate", "wipe"},
-		Plain:       []string{"cat", "ls", "jq"},
-		DeniedFlags: []string{"--reveal-secrets"},
-		Resolve:     ResolvePath,
-	}
-}
-
 // ReadingPolicy allows what only reads files inside workdir and ends by itself: it is
 // for commands of an agent that no sandbox holds. What could write, run another program
 // or wait for ever is not in it.

@@ -23,7 +23,7 @@ func TestShellPolicyFollowsSymlinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p := guard.DefaultShellPolicy(work)
+	p := seedPolicy(work)
 	for word, reason := range map[string]string{
 		"./in/x": "", "sub/new/file": "", "./out/passwd": guard.ShellPathEscape, "./dangling/x": guard.ShellPathEscape,
 		"./dangling": guard.ShellPathEscape, "--f=./out/passwd": guard.ShellPathEscape, "x=@/etc/passwd": guard.ShellPathEscape,
@@ -42,7 +42,7 @@ func TestShellPolicyFollowsSymlinks(t *testing.T) {
 // Denied and destructive words count as subcommands only: after a known command they
 // are arguments, in an unknown one any word may be the subcommand.
 func TestShellPolicyTellsSubcommandsFromArguments(t *testing.T) {
-	p := guard.DefaultShellPolicy(t.TempDir())
+	p := seedPolicy(t.TempDir())
 	p.Allowed = append(p.Allowed, "tool")
 	for command, reason := range map[string]string{
 		"pandaprobe traces get config":               "",
@@ -97,5 +97,22 @@ func TestReadingPolicy(t *testing.T) {
 		if errors.As(err, &refused); (err == nil) != (c.reason == "") || err != nil && refused.Reason != c.reason {
 			t.Errorf("%s: %v, want %q", c.argv, err, c.reason)
 		}
+	}
+}
+
+// seedPolicy is a policy with every list in use: it allows reading inside workdir and the platform's own client
+// without its configuration, logins and secrets.
+func seedPolicy(workdir string) guard.ShellPolicy {
+	return guard.ShellPolicy{
+		Allowed: []string{"pandaprobe", "cat", "ls", "jq"},
+		Workdir: workdir,
+		Known: [][]string{{"pandaprobe", "version"}, {"pandaprobe", "auth", "status"}, {"pandaprobe", "traces", "list"},
+			{"pandaprobe", "traces", "get"}, {"pandaprobe", "traces", "spans"}, {"pandaprobe", "evals", "scores", "get"},
+			{"pandaprobe", "evals", "runs", "batch"}, {"pandaprobe", "evals", "runs", "scores"}},
+		Denied:      [][]string{{"pandaprobe", "config"}, {"pandaprobe", "auth", "login"}, {"pandaprobe", "auth", "logout"}},
+		Destructive: []string{"delete", "del", "destroy", "drop", "erase", "prune", "purge", "remove", "reset", "rm", "truncate", "wipe"},
+		Plain:       []string{"cat", "ls", "jq"},
+		DeniedFlags: []string{"--reveal-secrets"},
+		Resolve:     guard.ResolvePath,
 	}
 }

@@ -296,15 +296,6 @@ func (l *Ledger) Total() Entry {
 	return l.total()
 }
 
-// Exhausted reports whether nothing more can be asked.
-func (l *Ledger) Exhausted() bool {
-	if l == nil {
-		return false
-	}
-	t := l.Total()
-	return l.budget.Tokens > 0 && t.Input+t.Output >= l.budget.Tokens || l.budget.USD > 0 && t.USD >= l.budget.USD
-}
-
 func (l *Ledger) total() Entry {
 	var t Entry
 	for _, e := range l.entries {

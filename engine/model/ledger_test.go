@@ -161,3 +161,12 @@ func TestNobodyGivesTokensBack(t *testing.T) {
 	r.Settle(trace.Usage{}, true, 0)
 	<-done
 }
+
+// Exhausted reports whether nothing more can be asked.
+func (l *Ledger) Exhausted() bool {
+	if l == nil {
+		return false
+	}
+	t := l.Total()
+	return l.budget.Tokens > 0 && t.Input+t.Output >= l.budget.Tokens || l.budget.USD > 0 && t.USD >= l.budget.USD
+}

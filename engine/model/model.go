@@ -143,12 +143,6 @@ func New(o Options) (*Client, error) {
 // Name is the model id as configured, "provider/model".
 func (c *Client) Name() string { return c.provider + "/" + c.model }
 
-// Free reports whether the model is known to cost nothing.
-func (c *Client) Free() bool {
-	p := c.endpoint.Price
-	return p != nil && p.Input == 0 && p.Output == 0 && (p.Cached == nil || *p.Cached == 0)
-}
-
 // Close drops idle connections.
 func (c *Client) Close() {
 	if t, ok := c.base.(interface{ CloseIdleConnections() }); ok {

@@ -15,24 +15,6 @@ var (
 	failedCount = regexp.MustCompile(`(?i)(\d+)\s+failed`)
 )
 
-// Counts are AgentDiff 0.4's test counts: the first "N passed" and the first
-// "N failed" of an output; nil when it has neither.
-func Counts(output string) (passed, total *int) {
-	p, f := number(passedCount, output), number(failedCount, output)
-	if p == nil && f == nil {
-		return nil, nil
-	}
-	var sum int
-	if p == nil {
-		p = new(int)
-	}
-	sum = *p
-	if f != nil {
-		sum += *f
-	}
-	return p, &sum
-}
-
 func number(re *regexp.Regexp, s string) *int {
 	m := re.FindStringSubmatch(s)
 	if m == nil {

@@ -25,9 +25,27 @@ func TestVectorsTestCounts(t *testing.T) {
 		Output string `json:"output"`
 	}
 	vectors.RunPatch(t, "test_counts", func(t *testing.T, in input) any {
-		passed, total := Counts(in.Output)
+		passed, total := seedCounts(in.Output)
 		return map[string]any{"passed": passed, "total": total}
 	})
+}
+
+// seedCounts are AgentDiff 0.4's test counts: the first "N passed" and the first
+// "N failed" of an output; nil when it has neither.
+func seedCounts(output string) (passed, total *int) {
+	p, f := number(passedCount, output), number(failedCount, output)
+	if p == nil && f == nil {
+		return nil, nil
+	}
+	var sum int
+	if p == nil {
+		p = new(int)
+	}
+	sum = *p
+	if f != nil {
+		sum += *f
+	}
+	return p, &sum
 }
 
 // script is the world of a loop_trace case.
@@ -158,7 +176,7 @@ func (s *script) Packet(_ context.Context, l *run.Loop) (string, error) {
 	v1["failed_phases"] = phases
 	s.packets = append(s.packets, v1)
 	s.op("packet", "dir_run", i, "attempt", l.Attempt+1)
-	return drive.SeedPacket(l.Current, l.Attempt+1), nil
+	return fmt.Sprintf(".agentdiff/repair/%s/attempt-%d-packet.json", l.Current, l.Attempt+1), nil
 }
 
 func (s *script) Drive(_ context.Context, l *run.Loop) error {

@@ -52,20 +52,11 @@ func (p *Pattern) get() *regexp.Regexp {
 // MatchString is that of regexp.Regexp, as are the others.
 func (p *Pattern) MatchString(s string) bool { return p.get().MatchString(s) }
 
-// FindString returns the leftmost match.
-func (p *Pattern) FindString(s string) string { return p.get().FindString(s) }
-
 // FindStringIndex returns where the leftmost match is.
 func (p *Pattern) FindStringIndex(s string) []int { return p.get().FindStringIndex(s) }
 
 // FindStringSubmatch returns the leftmost match and its groups.
 func (p *Pattern) FindStringSubmatch(s string) []string { return p.get().FindStringSubmatch(s) }
-
-// FindStringSubmatchIndex returns where the leftmost match and its groups are.
-func (p *Pattern) FindStringSubmatchIndex(s string) []int { return p.get().FindStringSubmatchIndex(s) }
-
-// FindAllString returns up to n matches, all for n < 0.
-func (p *Pattern) FindAllString(s string, n int) []string { return p.get().FindAllString(s, n) }
 
 // FindAllStringIndex returns where up to n matches are.
 func (p *Pattern) FindAllStringIndex(s string, n int) [][]int {

@@ -19,17 +19,10 @@ import (
 	"vise/store"
 )
 
-// Defaults of Config, those of the PandaProbe harness.
-const (
-	DefaultTimeout     = 60 * time.Second
-	DefaultMaxTurns    = 6
-	DefaultMaxTokens   = 4096
-	DefaultSanitizeMax = 2000
-	DefaultTrialMin    = 5
-)
+// DefaultSanitizeMax is Config.SanitizeMax of the PandaProbe harness.
+const DefaultSanitizeMax = 2000
 
-// Config bounds a run. Values are used as they are, zero included; DefaultConfig
-// has the defaults.
+// Config bounds a run. Values are used as they are, zero included.
 type Config struct {
 	// Timeout of the whole run; time a person holds a step does not count. Zero
 	// or less ends the run before its first question.
@@ -54,12 +47,6 @@ type Config struct {
 	// Protected is what no rule may quote: rubrics, thresholds, the verifier. Expected
 	// answers that a session carries are protected by themselves.
 	Protected []guard.Protected
-}
-
-// DefaultConfig returns the defaults with validation on.
-func DefaultConfig() Config {
-	return Config{Timeout: DefaultTimeout, MaxTurns: DefaultMaxTurns, MaxTokens: DefaultMaxTokens,
-		ReasoningEffort: "none", TrialMin: DefaultTrialMin, SanitizeMax: DefaultSanitizeMax, ValidationOn: true}
 }
 
 // Agent runs repairs. Its fields are set before the first Run and not changed

@@ -86,7 +86,7 @@ func TestBuiltinRepairsEndToEnd(t *testing.T) {
 	bus := event.NewBus()
 	sub := bus.Subscribe(4096)
 	defer sub.Close()
-	a := &Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: DefaultConfig(), Bus: bus}
+	a := &Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: defaultConfig(), Bus: bus}
 	res := a.Run(t.Context(), ep, as)
 	if res.Status != episode.CandidateAdded || len(res.CandidateRuleIDs) != 1 || res.Turns != 5 || res.ToolCalls != 5 {
 		t.Fatalf("result %+v", res)
@@ -166,7 +166,7 @@ func TestBuiltinRepairsEndToEnd(t *testing.T) {
 
 func TestBuiltinVague(t *testing.T) {
 	s, ep, as := desk(t)
-	res := (&Agent{Store: s, Model: builtin(t, "builtin/vague"), Config: DefaultConfig()}).Run(t.Context(), ep, as)
+	res := (&Agent{Store: s, Model: builtin(t, "builtin/vague"), Config: defaultConfig()}).Run(t.Context(), ep, as)
 	if res.Status != episode.CandidateAdded {
 		t.Fatalf("result %+v", res)
 	}
@@ -182,7 +182,7 @@ func TestBuiltinVague(t *testing.T) {
 func TestBuiltinRecognisesNothing(t *testing.T) {
 	s, ep, as := desk(t)
 	as.AllowedTraces, ep.AllowedTraces = nil, nil
-	res := (&Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: DefaultConfig()}).Run(t.Context(), ep, as)
+	res := (&Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: defaultConfig()}).Run(t.Context(), ep, as)
 	if res.Status != episode.Unactionable || res.Turns != 2 {
 		t.Fatalf("result %+v", res)
 	}
@@ -192,7 +192,7 @@ func TestBuiltinRecognisesNothing(t *testing.T) {
 func TestAnInspectionOfNothingIsNone(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		s, ep, as := desk(t)
-		a := &Agent{Store: s, Config: DefaultConfig(), inspected: func() error {
+		a := &Agent{Store: s, Config: defaultConfig(), inspected: func() error {
 			if broken {
 				return errors.New("no evidence")
 			}
@@ -210,7 +210,7 @@ func TestAnInspectionOfNothingIsNone(t *testing.T) {
 // TestAFailedWriteOfARuleLeavesNoTrace: neither in the store nor in the run.
 func TestAFailedWriteOfARuleLeavesNoTrace(t *testing.T) {
 	s, ep, as := desk(t)
-	a := &Agent{Store: s, Config: DefaultConfig()}
+	a := &Agent{Store: s, Config: defaultConfig()}
 	r := &run{agent: a, now: time.Now, redactor: guard.DefaultRedactor(), turn: 1, ep: ep, as: as}
 	r.tools = &toolset{agent: a, run: r, reads: tools.New(s, tools.Options{})}
 	args := map[string]any{"rule": "Pass reason_code with every refund.", "rationale": "It is required."}

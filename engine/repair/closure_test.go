@@ -29,7 +29,7 @@ func closure(t interface {
 	Fatalf(string, ...any)
 	Errorf(string, ...any)
 }, s *store.Store, ep episode.Episode, as episode.Assignment, says []saying) {
-	cfg := DefaultConfig()
+	cfg := defaultConfig()
 	cfg.MaxTurns = 8
 	asked := 0
 	created := func() (id string) {

@@ -29,7 +29,7 @@ func TestARunCutAtAnyWrite(t *testing.T) {
 			return 1 << 40, nil
 		})
 		ep, as := furnish(t, s)
-		a := &Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: DefaultConfig()}
+		a := &Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: defaultConfig()}
 		left.Store(int64(cut - 1))
 		first := a.Run(t.Context(), ep, as)
 		full := left.Load() < 0

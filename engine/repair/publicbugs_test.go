@@ -29,7 +29,7 @@ func TestB46HiddenCharacters(t *testing.T) {
 	}
 	s, ep, as := desk(t)
 	_, m := serve(t, says(toolNoticeRead, `{"notice_id":"n-1"}`), says(toolTraceInspect, `{"trace_id":"s1.2"}`), says(toolRuleAdd, string(args)))
-	cfg := DefaultConfig()
+	cfg := defaultConfig()
 	cfg.MaxTurns = 3
 	res := (&Agent{Store: s, Model: m, Config: cfg}).Run(t.Context(), ep, as)
 	if len(res.CandidateRuleIDs) != 1 || res.Status == episode.AlreadyCovered {

@@ -29,7 +29,7 @@ func TestProjectsOwnSecrets(t *testing.T) {
 	if raw, _ := json.Marshal(as); strings.Contains(string(raw), secret) || !strings.Contains(string(raw), "[redacted:") {
 		t.Errorf("assignment: %s", raw)
 	}
-	a := &Agent{Store: memory(t, time.Now), Config: DefaultConfig(), Redactor: red, Remote: func(context.Context, string) RemoteTrace {
+	a := &Agent{Store: memory(t, time.Now), Config: defaultConfig(), Redactor: red, Remote: func(context.Context, string) RemoteTrace {
 		return RemoteTrace{Trace: map[string]any{"input": secret}, Errs: [3]error{1: errors.New("down: " + secret)}}
 	}}
 	r := a.newRun(episode.Episode{}, episode.Assignment{AllowedTraces: []string{"t-9"}})

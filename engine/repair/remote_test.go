@@ -21,7 +21,7 @@ func TestInspectRemote(t *testing.T) {
 		long[i] = map[string]any{"name": "issue_refund", "output": strings.Repeat("very long ", 500)}
 	}
 	asked := ""
-	a := &Agent{Store: s, Config: DefaultConfig(), Remote: func(_ context.Context, id string) RemoteTrace {
+	a := &Agent{Store: s, Config: defaultConfig(), Remote: func(_ context.Context, id string) RemoteTrace {
 		asked = id
 		return RemoteTrace{
 			Trace:     map[string]any{"input": "refund \x1b[31mit\x1b[0m", "api_key": "hunter2", "metadata": map[string]any{"threshold": 0.7, "turn": 3}},

@@ -80,14 +80,14 @@ func TestServerCutStreamExecutesNothing(t *testing.T) {
 	cut := []string{faults.Text("half"), faults.Call("0", "c1", "harness_notice_resolve", `{"notice_id":"n-1","resolution":"unactionable","note":"x"}`), "CUT"}
 	s, ep, as := desk(t)
 	_, m := serve(t, cut, says("harness_notice_resolve", `{"notice_id":"n-1","resolution":"no_proposal","note":"x"}`))
-	res := (&Agent{Store: s, Model: m, Config: DefaultConfig()}).Run(t.Context(), ep, as)
+	res := (&Agent{Store: s, Model: m, Config: defaultConfig()}).Run(t.Context(), ep, as)
 	if res.Status != episode.NoProposal || res.ToolCalls != 1 || res.Turns != 2 {
 		t.Fatalf("a cut stream is asked again and not executed: %+v", res)
 	}
 
 	s, ep, as = desk(t)
 	_, m = serve(t, cut, cut)
-	res = (&Agent{Store: s, Model: m, Config: DefaultConfig()}).Run(t.Context(), ep, as)
+	res = (&Agent{Store: s, Model: m, Config: defaultConfig()}).Run(t.Context(), ep, as)
 	pending, _ := noticeStates(t, s)
 	if res.Status != episode.Failed || res.ErrorCategory != string(model.KindTruncated) || res.ToolCalls != 0 || len(pending) != 1 {
 		t.Fatalf("result %+v pending %v", res, pending)
@@ -106,7 +106,7 @@ func TestServerBounds(t *testing.T) {
 	t.Run("turns", func(t *testing.T) {
 		s, ep, as := desk(t)
 		c, m := serve(t, read, read, read, read)
-		cfg := DefaultConfig()
+		cfg := defaultConfig()
 		cfg.MaxTurns = 3
 		res := (&Agent{Store: s, Model: m, Config: cfg}).Run(t.Context(), ep, as)
 		if res.ErrorCategory != CategoryTurns || len(c.asked) != 3 {
@@ -116,7 +116,7 @@ func TestServerBounds(t *testing.T) {
 	t.Run("tokens", func(t *testing.T) {
 		s, ep, as := desk(t)
 		c, m := serve(t, read, read, read, read)
-		cfg := DefaultConfig()
+		cfg := defaultConfig()
 		cfg.MaxTokens = 50
 		res := (&Agent{Store: s, Model: m, Config: cfg}).Run(t.Context(), ep, as)
 		if res.ErrorCategory != CategoryTokens || len(c.asked) != 2 || c.asked[0]["max_tokens"] != 50.0 || c.asked[1]["max_tokens"] != 20.0 {
@@ -126,7 +126,7 @@ func TestServerBounds(t *testing.T) {
 	t.Run("time", func(t *testing.T) {
 		s, ep, as := desk(t)
 		_, m := serve(t, nil)
-		cfg := DefaultConfig()
+		cfg := defaultConfig()
 		cfg.Timeout = 100 * time.Millisecond
 		start := time.Now()
 		res := (&Agent{Store: s, Model: m, Config: cfg}).Run(t.Context(), ep, as)
@@ -140,7 +140,7 @@ func TestServerBounds(t *testing.T) {
 			_, m := serve(t, read, nil)
 			ctx, cancel := context.WithCancelCause(t.Context())
 			timer := time.AfterFunc(300*time.Millisecond, func() { cancel(cause) })
-			res := (&Agent{Store: s, Model: m, Config: DefaultConfig()}).Run(ctx, ep, as)
+			res := (&Agent{Store: s, Model: m, Config: defaultConfig()}).Run(ctx, ep, as)
 			timer.Stop()
 			ends := 0
 			for _, e := range journal(t, s) {
@@ -159,12 +159,12 @@ func TestServerBounds(t *testing.T) {
 func TestCandidateOfAnEarlierRun(t *testing.T) {
 	s, ep, as := desk(t)
 	_, m := serve(t, says("harness_rule_add", `{"rule":"Pass reason_code to issue_refund.","rationale":"It was missing."}`), []string{faults.Text("bye"), faults.Finish("stop"), "[DONE]"})
-	res := (&Agent{Store: s, Model: m, Config: DefaultConfig()}).Run(t.Context(), ep, as)
+	res := (&Agent{Store: s, Model: m, Config: defaultConfig()}).Run(t.Context(), ep, as)
 	if res.ErrorCategory != CategoryEmpty || len(res.CandidateRuleIDs) != 1 {
 		t.Fatalf("%+v", res)
 	}
 	_ = s.View(func(tx *store.Tx) error { ep, _, _ = tx.Episode("e-1"); return nil })
-	res = (&Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: DefaultConfig()}).Run(t.Context(), ep, as)
+	res = (&Agent{Store: s, Model: builtin(t, "builtin/heuristic"), Config: defaultConfig()}).Run(t.Context(), ep, as)
 	if res.Status != episode.CandidateAdded || len(res.CandidateRuleIDs) != 1 || res.CandidateRuleIDs[0] != ep.CandidateID || res.Turns != 2 {
 		t.Fatalf("%+v", res)
 	}
@@ -211,7 +211,7 @@ func TestStepper(t *testing.T) {
 		c := newClock()
 		h.clock = c
 		sc := &script{clock: c, left: slices.Clone(answers)}
-		cfg := DefaultConfig()
+		cfg := defaultConfig()
 		cfg.Timeout = 10 * time.Second
 		return (&Agent{Store: s, Config: cfg, Stepper: h, Now: c.now, ask: sc.ask}).Run(t.Context(), ep, as), sc, s
 	}
@@ -274,7 +274,7 @@ func TestInspectIsBounded(t *testing.T) {
 		turn.Spans = append(turn.Spans, sp)
 	}
 	putTurn(t, s, turn)
-	a := &Agent{Store: s, Config: DefaultConfig()}
+	a := &Agent{Store: s, Config: defaultConfig()}
 	as := episode.Assignment{AllowedTraces: []string{"big"}}
 	r := &run{agent: a, now: time.Now, as: as}
 	r.tools = &toolset{agent: a, run: r}
@@ -284,4 +284,10 @@ func TestInspectIsBounded(t *testing.T) {
 	if len(raw) > 90000 || !strings.Contains(string(raw), "the one failure") || !strings.Contains(string(raw), "omitted_tool_spans") {
 		t.Errorf("%d bytes", len(raw))
 	}
+}
+
+// defaultConfig is the PandaProbe harness with validation on.
+func defaultConfig() Config {
+	return Config{Timeout: 60 * time.Second, MaxTurns: 6, MaxTokens: 4096,
+		ReasoningEffort: "none", TrialMin: 5, SanitizeMax: DefaultSanitizeMax, ValidationOn: true}
 }

@@ -35,7 +35,7 @@ func TestInspectIsSanitised(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	a := &Agent{Store: s, Config: DefaultConfig()}
+	a := &Agent{Store: s, Config: defaultConfig()}
 	r := &run{agent: a, now: time.Now, as: episode.Assignment{AllowedTraces: []string{"t-1"}}}
 	r.tools = &toolset{agent: a, run: r}
 	r.redactor = guard.DefaultRedactor()

@@ -254,7 +254,7 @@ func TestVectorsRepairToolset(t *testing.T) {
 		c := newClock()
 		s := memory(t, c.now)
 		seed(t, s, in.Rules, in.Notices, in.Toolset.AllowedTraces)
-		cfg := DefaultConfig()
+		cfg := defaultConfig()
 		cfg.MaxActive = in.Toolset.MaxActive
 		a := &Agent{Store: s, Config: cfg, Now: c.now}
 		if in.Toolset.EvidenceFails {
@@ -387,7 +387,7 @@ func TestVectorsRepairLoop(t *testing.T) {
 		ep.AllowedTraces = traces
 		seed(t, s, in.Rules, in.Notices, traces)
 		sc := &script{clock: c, left: in.Completions, calls: []any{}}
-		cfg := DefaultConfig()
+		cfg := defaultConfig()
 		cfg.Timeout, cfg.MaxTurns, cfg.MaxTokens = time.Duration(in.Config.Timeout*float64(time.Second)), in.Config.MaxTurns, in.Config.MaxTokens
 		a := &Agent{Store: s, Config: cfg, Now: c.now, ask: sc.ask, inspected: func() error { c.advance(in.EvidenceLatency); return nil }}
 		var stored []notice.Notice

@@ -70,16 +70,3 @@ func ScopeLabel(scope string) string {
 	}
 	return out.String()
 }
-
-// DescribeScope prepares a description a host registers for a scope: the
-// normalised key and the cleaned sentence. ok is false when the label names no
-// scope or the text says nothing; nothing must be stored then, in particular
-// nothing for global.
-func DescribeScope(label, description string) (scope, sentence string, ok bool) {
-	scope, ok = NormalizeScopeOrNone(label)
-	if !ok {
-		return "", "", false
-	}
-	sentence, ok = CleanDescription(description)
-	return scope, sentence, ok
-}

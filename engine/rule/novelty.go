@@ -101,13 +101,6 @@ func propose(r Rule) measured {
 	return measure(r)
 }
 
-// Covers reports why an existing rule covers a proposed one ("" when it does
-// not), with similarity and containment of their tokens. Only equal wording
-// counts across scopes.
-func Covers(existing, proposed Rule) (reason string, similarity, containment float64) {
-	return covers(measure(existing), propose(proposed))
-}
-
 func covers(a, b measured) (reason string, similarity, containment float64) {
 	if a.wording == b.wording {
 		// The figures say nothing here; they are those of the reference, which knows

@@ -45,9 +45,9 @@ func TestDescribeScope(t *testing.T) {
 		{"///", "catch all", "", "", false},
 		{"venmo", " \u200b ", "venmo", "", false},
 	} {
-		scope, sentence, ok := rule.DescribeScope(c.label, c.text)
+		scope, sentence, ok := describeScope(c.label, c.text)
 		if scope != c.scope || sentence != c.sentence || ok != c.ok {
-			t.Errorf("DescribeScope(%q, %q) = %q, %q, %v", c.label, c.text, scope, sentence, ok)
+			t.Errorf("describeScope(%q, %q) = %q, %q, %v", c.label, c.text, scope, sentence, ok)
 		}
 	}
 }
@@ -125,4 +125,17 @@ func TestComparableMissesNothing(t *testing.T) {
 			t.Fatalf("Disproved over Comparable = %v %v, over all = %v %v", got, gotOK, want, wantOK)
 		}
 	})
+}
+
+// describeScope prepares a description a host registers for a scope: the
+// normalised key and the cleaned sentence. ok is false when the label names no
+// scope or the text says nothing; nothing must be stored then, in particular
+// nothing for global.
+func describeScope(label, description string) (scope, sentence string, ok bool) {
+	scope, ok = rule.NormalizeScopeOrNone(label)
+	if !ok {
+		return "", "", false
+	}
+	sentence, ok = rule.CleanDescription(description)
+	return scope, sentence, ok
 }

@@ -312,7 +312,7 @@ func TestVectorsScopeIndex(t *testing.T) {
 			}
 		}
 		for _, reg := range in.Registrations {
-			if scope, sentence, ok := rule.DescribeScope(reg.Scope, reg.Description); ok {
+			if scope, sentence, ok := describeScope(reg.Scope, reg.Description); ok {
 				descriptions[scope] = sentence
 			}
 		}

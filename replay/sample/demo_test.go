@@ -103,8 +103,14 @@ func TestDemoRecordings(t *testing.T) {
 		t.Run(d.id, func(t *testing.T) {
 			head, turns := record(t, d.id, d.title, d.inputs)
 			var b bytes.Buffer
-			if err := native.Write(&b, head, turns); err != nil {
+			w := native.NewWriter(&b)
+			if err := w.Session(head); err != nil {
 				t.Fatal(err)
+			}
+			for _, turn := range turns {
+				if err := w.Turn(turn); err != nil {
+					t.Fatal(err)
+				}
 			}
 			file := filepath.Join("..", "..", "testdata", "demo", d.id+".jsonl")
 			if *update {

@@ -49,9 +49,6 @@ func Split(dir Direction, weight int, children ...Node) Node {
 	return Node{Dir: dir, Weight: weight, Children: children}
 }
 
-// Leaf makes a node of one pane.
-func Leaf(pane string, weight int) Node { return Node{Pane: pane, Weight: weight} }
-
 // Panes lists the panes of a tree in reading order.
 func (n Node) Panes() []string {
 	if len(n.Children) == 0 {

@@ -8,17 +8,17 @@ import (
 )
 
 func tree() layout.Node {
-	attention := layout.Leaf("attention", 1)
+	attention := leaf("attention", 1)
 	attention.Collapse = 3
-	scores := layout.Leaf("scores", 1)
+	scores := leaf("scores", 1)
 	scores.Collapse, scores.MinW = 2, 40
-	turns := layout.Leaf("turns", 1)
+	turns := leaf("turns", 1)
 	turns.Collapse = 1
 	return layout.Split(layout.Columns, 1,
-		layout.Split(layout.Stack, 1, layout.Leaf("sessions", 2), attention),
+		layout.Split(layout.Stack, 1, leaf("sessions", 2), attention),
 		layout.Split(layout.Stack, 3,
 			layout.Split(layout.Columns, 1, turns, scores),
-			layout.Leaf("trace", 2)))
+			leaf("trace", 2)))
 }
 
 func TestArrange(t *testing.T) {
@@ -114,3 +114,6 @@ func BenchmarkArrange(b *testing.B) {
 		layout.Arrange(root, layout.Rect{W: 200, H: 58}, "trace", false)
 	}
 }
+
+// leaf makes a node of one pane.
+func leaf(pane string, weight int) layout.Node { return layout.Node{Pane: pane, Weight: weight} }

@@ -8,12 +8,10 @@
 package cassette
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 	"unicode/utf8"
 )
@@ -125,46 +123,9 @@ func (e *Exchange) UnmarshalJSON(line []byte) error {
 	return nil
 }
 
-// Encode writes exchanges as a cassette.
-func Encode(w io.Writer, exchanges []Exchange) error {
-	for _, e := range exchanges {
-		line, err := e.MarshalJSON()
-		if err == nil {
-			_, err = w.Write(line)
-		}
-		if err != nil {
-			return fmt.Errorf("write cassette: exchange %d: %w", e.Seq, err)
-		}
-	}
-	return nil
-}
-
 // ErrEmpty says that a recording holds a successful answer without a body: playing
 // it back would prove nothing.
 var ErrEmpty = errors.New("the recorded answer is empty, nothing would be played back; record the session again")
-
-// Decode reads a cassette. The error names the line.
-func Decode(r io.Reader) ([]Exchange, error) {
-	var out []Exchange
-	in := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		line, err := readLine(in)
-		if err == io.EOF {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read cassette: line %d: %w", n, err)
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		var e Exchange
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, fmt.Errorf("read cassette: line %d: %w", n, err)
-		}
-		out = append(out, e)
-	}
-}
 
 // check refuses what could not be played back truthfully.
 func (e Exchange) check() error {
@@ -185,25 +146,4 @@ func (e Exchange) check() error {
 		return fmt.Errorf("its parts hold %d bytes, its body %d", size, len(e.Body))
 	}
 	return nil
-}
-
-// maxLine bounds a line of a cassette: two bodies, quoted.
-const maxLine = 3 * (MaxRequest + MaxBody)
-
-func readLine(in *bufio.Reader) ([]byte, error) {
-	var line []byte
-	for {
-		piece, err := in.ReadSlice('\n')
-		line = append(line, piece...)
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("it is longer than %d MB", maxLine>>20)
-		}
-		if err == bufio.ErrBufferFull {
-			continue
-		}
-		if err == io.EOF && len(line) > 0 {
-			return line, nil
-		}
-		return line, err
-	}
 }

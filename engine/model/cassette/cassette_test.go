@@ -58,20 +58,30 @@ func ask(t *testing.T, rt http.RoundTripper, url, body string) string {
 	return string(text)
 }
 
-// A round trip through the file keeps every byte, text or not.
-func TestFile(t *testing.T) {
+// line is an exchange as it is kept.
+func line(t *testing.T, e Exchange) []byte {
+	t.Helper()
+	text, err := e.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// A round trip through the line keeps every byte, text or not.
+func TestLine(t *testing.T) {
 	want := []Exchange{
 		{Seq: 1, Key: "k", Method: "POST", Path: "/v1/x", Request: []byte(`{"a":"<b>"}`), Status: 200, Body: []byte("data: ü\n\n"), Parts: [][2]int64{{5, 7}, {0, 3}}, Started: time.Unix(1, 0).UTC()},
 		{Seq: 2, Key: "k", Method: "POST", Path: "/v1/x", Status: 200, Body: []byte{0xff, 0, 1}, Cut: true, Started: time.Unix(2, 0).UTC()},
 		{Seq: 3, Key: "j", Method: "POST", Path: "/v1/x", Error: "connection refused", Started: time.Unix(3, 0).UTC()},
 	}
-	var file bytes.Buffer
-	if err := Encode(&file, want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := Decode(&file)
-	if err != nil {
-		t.Fatal(err)
+	var got []Exchange
+	for _, e := range want {
+		var again Exchange
+		if err := again.UnmarshalJSON(line(t, e)); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, again)
 	}
 	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -81,8 +91,8 @@ func TestFile(t *testing.T) {
 // A streamed answer that was recorded as an empty text would make every later run
 // pass and check nothing.
 func TestB41EmptyBodyIsAnError(t *testing.T) {
-	file := `{"schema":"vise.exchange/1","seq":1,"key":"k","method":"POST","path":"/p","status":200}`
-	if _, err := Decode(strings.NewReader(file)); !errors.Is(err, ErrEmpty) || !strings.Contains(err.Error(), "line 1") {
+	empty := `{"schema":"vise.exchange/1","seq":1,"key":"k","method":"POST","path":"/p","status":200}`
+	if err := new(Exchange).UnmarshalJSON([]byte(empty)); !errors.Is(err, ErrEmpty) || !strings.Contains(err.Error(), "exchange 1") {
 		t.Errorf("got %v", err)
 	}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
@@ -206,12 +216,8 @@ func TestB43SecretsAreMaskedAndStillMatch(t *testing.T) {
 	}
 	body := `{"messages":[{"role":"tool","tool_call_id":"call_hq3","content":"password hunter2"}]}`
 	rec, answers := recorded(t, Matcher{Mask: mask}, body)
-	var file bytes.Buffer
-	if err := Encode(&file, rec); err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(file.String(), "hunter2") || !strings.Contains(file.String(), "call_hq3") || rec[0].Masked != 1 {
-		t.Errorf("recording: %s", file.String())
+	if kept := string(line(t, rec[0])); strings.Contains(kept, "hunter2") || !strings.Contains(kept, "call_hq3") || rec[0].Masked != 1 {
+		t.Errorf("recording: %s", kept)
 	}
 	p := &Player{Tape: NewTape(rec), Matcher: Matcher{Mask: mask}, Now: time.Now}
 	if got := ask(t, p, "http://x.invalid/v1/chat/completions", body); got != answers[0] {
@@ -243,9 +249,13 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema":"vise.exchange/1","seq":1,"key":"k","method":"POST","path":"/p","status":200,"body":"abc","parts":[[1,1],[0,2]]}`))
 	f.Add([]byte(`{"schema":"vise.exchange/1","key":"k","parts":[[-1,5]]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		exchanges, err := Decode(bytes.NewReader(data))
-		if err != nil {
-			return
+		var exchanges []Exchange
+		for text := range bytes.Lines(data) {
+			var e Exchange
+			if json.Unmarshal(text, &e) != nil {
+				return
+			}
+			exchanges = append(exchanges, e)
 		}
 		tape := NewTape(exchanges)
 		for _, e := range exchanges {

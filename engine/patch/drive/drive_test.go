@@ -1,6 +1,7 @@
 package drive_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func TestVectorsCommand(t *testing.T) {
 			rule = "inserted_at_2"
 		}
 		return map[string]any{"argv": c.Argv, "prompt_index": at, "rule": rule,
-			"prompt_contains": []string{drive.SeedPacket(in.RunID, in.Attempt)}}
+			"prompt_contains": []string{fmt.Sprintf(".agentdiff/repair/%s/attempt-%d-packet.json", in.RunID, in.Attempt)}}
 	})
 }
 

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -55,9 +54,4 @@ func secretFlag(name string) bool {
 		}
 	}
 	return false
-}
-
-// SeedPacket is where AgentDiff's prompt says the packet is, relative to the project.
-func SeedPacket(runID string, attempt int) string {
-	return fmt.Sprintf(".agentdiff/repair/%s/attempt-%d-packet.json", runID, attempt)
 }

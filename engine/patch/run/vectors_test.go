@@ -44,7 +44,8 @@ func TestVectorsDigests(t *testing.T) {
 			m, err := run.Manifest{SchemaVersion: 1, RunID: in.RunID, Complete: in.Complete, Entries: in.Entries}.Sealed()
 			return map[string]any{"digest": must(m.Digest, err), "content_digest": must(m.ContentDigest())}
 		case "cache_key":
-			return map[string]any{"digest": must(run.CacheKey(in.Base, in.Patch, in.Lock, in.Image, in.PlanSum, in.Target))}
+			return map[string]any{"digest": must(run.Digest(map[string]string{"base_digest": in.Base, "patch_digest": in.Patch,
+				"lock_digest": in.Lock, "image_digest": in.Image, "plan_digest": in.PlanSum, "target": in.Target}))}
 		}
 		t.Fatalf("unknown kind %q", in.Kind)
 		return nil

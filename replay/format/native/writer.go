@@ -59,17 +59,3 @@ func (w *Writer) Turn(t trace.Turn) error {
 	}
 	return nil
 }
-
-// Write writes one whole session.
-func Write(w io.Writer, s trace.Session, turns []trace.Turn) error {
-	nw := NewWriter(w)
-	if err := nw.Session(s); err != nil {
-		return err
-	}
-	for _, t := range turns {
-		if err := nw.Turn(t); err != nil {
-			return err
-		}
-	}
-	return nil
-}
