@@ -61,8 +61,9 @@ type Listener struct {
 	mu     sync.Mutex
 	open   []*heard // sessions that may go on, the one heard last at the end
 	traces map[string]*heard
-	reads  []string // rules handed out while no turn was open
-	late   int      // spans that came after the end of their turn
+	held   map[string]*heldTrace // by their ids
+	reads  []string              // rules handed out while no turn was open
+	late   int                   // spans that came after the end of their turn
 	closed bool
 	spent  bool                    // that the budget is has been told
 	due    bool                    // Idle has something to do
@@ -93,7 +94,7 @@ func NewListener(host Host, o ListenerOptions) *Listener {
 	if o.OnError == nil {
 		o.OnError = func(error) {}
 	}
-	return &Listener{host: host, o: o, traces: map[string]*heard{}, due: true,
+	return &Listener{host: host, o: o, traces: map[string]*heard{}, held: map[string]*heldTrace{}, due: true,
 		wake: make(chan struct{}, 1), told: make(chan struct{}, 1), jobs: make(chan func(), 256), todo: errands{ready: make(chan struct{}, 1)}}
 }
 
@@ -254,18 +255,34 @@ func (l *Listener) Traces(list []otlp.Trace) {
 		return
 	}
 	for _, t := range list {
-		l.trace(t)
+		l.trace(t, true)
 	}
 	poke(l.wake)
 }
 
-func (l *Listener) trace(t otlp.Trace) {
+// trace takes spans of a trace. One that does not say whose it is waits, if it may.
+func (l *Listener) trace(t otlp.Trace, mayWait bool) {
+	if h := l.held[t.ID]; h != nil {
+		delete(l.held, t.ID)
+		if t = h.with(t); len(t.Turn.Spans) > maxToldSpans {
+			l.late += len(t.Turn.Spans) - maxToldSpans
+			t.Turn.Spans = t.Turn.Spans[:maxToldSpans]
+		}
+	}
 	name := guard.Line(t.Session.ID, 200)
 	s := l.traces[t.ID]
+	if s != nil && s.name == "" && name != "" && l.named(name) == nil {
+		s.name, s.head.Attrs["conversation"] = name, name // it says so late
+	}
 	if s == nil && name != "" {
 		s = l.named(name)
 	}
 	if s == nil && name == "" {
+		proxied := slices.ContainsFunc(l.open, func(s *heard) bool { return s.turn != nil && s.turn.proxied })
+		if mayWait && !t.Whole && !proxied && t.ID != "" {
+			l.hold(t)
+			return
+		}
 		s = l.around(t)
 	}
 	if s == nil {

@@ -262,6 +262,34 @@ func TestTracesAreTurns(t *testing.T) {
 	}
 }
 
+// Exporters send the ends of steps before that of the agent, which alone names the
+// conversation: such a trace waits. One whose agent never ends is a turn that is cut off,
+// of no other conversation.
+func TestATraceWaitsForItsConversation(t *testing.T) {
+	told := func(conversation, id, input string, whole bool, span string) otlp.Trace {
+		return otlp.Trace{ID: id, Session: trace.Session{ID: conversation, Agent: "a"}, Whole: whole,
+			Turn: trace.Turn{Input: input, Spans: []trace.Span{{ID: span, Kind: trace.TOOL, Name: "look"}}}}
+	}
+	d, _ := listening(t, ListenerOptions{Longest: time.Minute}, func(l *Listener, _ *desk) {
+		l.Traces([]otlp.Trace{told("", "t1", "", false, "2"), told("", "t2", "", false, "2")})
+		time.Sleep(20 * time.Second)
+		l.Traces([]otlp.Trace{told("one", "t1", "first", true, "1"), told("two", "t2", "other", true, "1")})
+		time.Sleep(10 * time.Second)
+		l.Traces([]otlp.Trace{told("", "t3", "", false, "2")})
+		l.Traces([]otlp.Trace{told("one", "t3", "second", true, "1")})
+		l.Traces([]otlp.Trace{told("", "t4", "", false, "2")}) // its agent is killed
+		time.Sleep(2 * time.Minute)
+	})
+	var got []string
+	for _, turn := range d.turns {
+		got = append(got, fmt.Sprintf("%s %q %d %s", turn.TraceID, turn.Input, len(turn.Spans), turn.StopReason))
+	}
+	slices.Sort(got)
+	if want := []string{`s1.0 "first" 2 end_turn`, `s1.1 "second" 2 end_turn`, `s2.0 "other" 2 end_turn`, `s3.0 "" 1 `}; !slices.Equal(got, want) {
+		t.Errorf("turns %q, want %q", got, want)
+	}
+}
+
 // A trace that comes while one agent's model calls are seen belongs to that turn: its
 // tools are joined, its model calls are those that were seen.
 func TestATraceJoinsWhatTheProxySaw(t *testing.T) {

@@ -109,6 +109,9 @@ func (l *Listener) Run(ctx context.Context) (cut bool) {
 	l.hear(context.WithoutCancel(ctx))
 	l.mu.Lock()
 	l.closed = true
+	for _, h := range l.held {
+		l.trace(h.Trace, false)
+	}
 	for len(l.open) > 0 {
 		s := l.open[0]
 		if t := s.turn; t != nil && (t.flying > 0 || !t.answered) {
@@ -143,7 +146,7 @@ func (l *Listener) expire() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.o.Now()
-	next := time.Hour
+	next := l.release(now)
 	for _, s := range slices.Clone(l.open) {
 		at, end := s.last.Add(l.o.SessionGap), func() { l.endSession(s, fmt.Sprintf("silent for %v", l.o.SessionGap)) }
 		if t := s.turn; t != nil {
@@ -210,7 +213,7 @@ func (l *Listener) nothingGoesOn() bool {
 }
 
 func (l *Listener) atWork() bool {
-	return slices.ContainsFunc(l.open, func(s *heard) bool { return s.turn != nil })
+	return len(l.held) > 0 || slices.ContainsFunc(l.open, func(s *heard) bool { return s.turn != nil })
 }
 
 // settle scores a session's turns and repairs one episode of it.

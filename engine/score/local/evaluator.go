@@ -142,6 +142,15 @@ func (e *Evaluator) read(t trace.Turn) *turn {
 		}
 		w.tail = &s.ID
 	}
+	if blank(w.final) && w.steps == 0 && w.finish == nil {
+		// An instrumentation that traces the agent and its calls, and no model: what the
+		// agent returned is its answer.
+		for i := range t.Spans {
+			if s := &t.Spans[i]; s.Kind == trace.AGENT && s.Parent == "" && !blank(s.Output) {
+				w.final = s.Output
+			}
+		}
+	}
 	if t.Failed() {
 		w.hit("command_failed", 1, w.tail, "the agent's command failed: %s", quote(first(t.StopReason, 60)))
 	}
