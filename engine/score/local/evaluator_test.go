@@ -58,7 +58,7 @@ func TestTurn(t *testing.T) {
 		{"the last call may be pending", turns{spans("x", pending, says("Waiting here."))}, "", "1 1 1 - 1"},
 		{"an answer before the last call is none", turns{spans("x", says("Look:"), tool("get_a", `{}`, "a"))}, "no_answer", "0.4 0.4 1 - 1"},
 		{"without model spans the agent's output is the answer", turns{spans("x", trace.Span{ID: "r", Kind: trace.AGENT, Output: "It is a."}, tool("get_a", `{}`, "a"))}, "", "1 1 1 - 1"},
-		{"an agent below another does not answer", turns{spans("x", trace.Span{ID: "r", Parent: "p", Kind: trace.AGENT, Output: "a"}, tool("get_a", `{}`, "a"))}, "no_answer", "0.4 1 1 - 1"},
+		{"an agent below another does not answer", turns{spans("x", trace.Span{ID: "r", Parent: "p", Kind: trace.AGENT, Output: "a"}, tool("get_a", `{}`, "a"))}, "no_answer", "0.4 0.4 1 - 1"},
 		{"a check counts three times", turns{spans("x", tool("add_a", `{"a":"K1111"}`, "ok"), tool("add_a", `{"a":"K2222"}`, "ok"),
 			tool("add_a", `{"a":"K3333"}`, "ok"), tool("add_a", `{"a":"K4444"}`, "ok"), says("Added."))}, "arg_unseen", "1 1 1 0.6141 1"},
 		{"an identifier of a result was seen", turns{spans("x", tool("get_a", `{}`, "id: k-11_11"), tool("add_a", `{"a":"K 11#11","b":"#k-1111"}`, "ok"), says("Added."))},
