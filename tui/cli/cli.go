@@ -46,6 +46,9 @@ func Main(demo fs.FS) int {
 	defer stop()
 	// The first signal ends what is going on in order; the second ends the program at once.
 	context.AfterFunc(ctx, stop)
+	// A pipe that nobody reads any more is an error of the write that meets it, not the
+	// end of the program: it still has a store to close.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	dir, err := os.Getwd()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "vise: find the working directory:", err)
@@ -73,6 +76,9 @@ type Surroundings struct {
 // Run runs one command line and returns its exit code (see the package's table of codes).
 func Run(ctx context.Context, args []string, s Surroundings) int {
 	a := &app{in: s.In, out: &output{w: s.Out, clock: "15:04:05.000"}, errw: s.Err, env: s.Env, dir: s.Dir, self: s.Self, demo: s.Demo, red: guard.DefaultRedactor()}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	a.out.gone = stop
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(s.In)
@@ -88,8 +94,8 @@ func Run(ctx context.Context, args []string, s Surroundings) int {
 		// A full disk or closed pipe on stdout is a failed command.
 		err = a.out.err
 	}
-	if errors.Is(err, syscall.EPIPE) {
-		return exitDone // the reader of our output has seen enough
+	if errors.Is(a.out.err, syscall.EPIPE) {
+		return exitDone // the reader of our output has seen enough: that ended what went on
 	}
 	code := exitCode(ctx, err)
 	if err != nil && code != exitInterrupted {

@@ -22,7 +22,7 @@ func (a *app) mcpCmd() *cobra.Command {
 				if tokenEnv == "" || token == "" {
 					return usagef("mcp --url needs --token-env with the name of a variable that holds the run's token")
 				}
-				return ruleserver.Bridge(ctx, url, token, a.in, a.out.w)
+				return ruleserver.Bridge(ctx, url, token, a.in, a.out)
 			}
 			cfg, _, err := a.load()
 			if err != nil {
@@ -35,7 +35,7 @@ func (a *app) mcpCmd() *cobra.Command {
 			}
 			defer s.Close()
 			set := tools.New(s, rulesView(cfg))
-			return ruleserver.ServeStdio(ctx, set, a.in, a.out.w)
+			return ruleserver.ServeStdio(ctx, set, a.in, a.out)
 		},
 	}
 	c.Flags().StringVar(&url, "url", "", "bridge to this rule server instead of reading a store")

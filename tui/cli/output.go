@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"text/tabwriter"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -40,6 +42,16 @@ type output struct {
 	// sessions come between each other.
 	sessions bool
 	err      error // first write error; commands end with it
+	// gone ends what the command does, in order: nobody reads the output any more.
+	gone func()
+}
+
+// wrote keeps the first error of a write. The lock is held.
+func (o *output) wrote(err error) {
+	o.err = err
+	if errors.Is(err, syscall.EPIPE) && o.gone != nil {
+		o.gone()
+	}
 }
 
 // linked is a record that has an address.
@@ -71,7 +83,7 @@ func (o *output) turn(t trace.Turn) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
-		o.err = aside.Write(&jsonLines{w: o.w}, raw)
+		o.wrote(aside.Write(&jsonLines{w: o.w}, raw))
 	}
 	return o.err
 }
@@ -105,9 +117,18 @@ func (o *output) write(b []byte) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
-		_, o.err = o.w.Write(b)
+		_, err := o.w.Write(b)
+		o.wrote(err)
 	}
 	return o.err
+}
+
+// Write is for what renders its own bytes (an export, a protocol): as they are.
+func (o *output) Write(b []byte) (int, error) {
+	if err := o.write(b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // escapeHidden writes DEL and C1 controls, bidirectional controls and tag characters of a

@@ -22,7 +22,7 @@ func (a *app) sampleAgentCmd() *cobra.Command {
 			if noise < 0 || noise > 1 {
 				return usagef("--noise %v: give a probability from 0 to 1", noise)
 			}
-			return sample.Run(cmd.Context(), a.in, a.out.w, a.errw, sample.Options{Noise: noise, Seed: a.getenv("VISE_RUN_SEED"),
+			return sample.Run(cmd.Context(), a.in, a.out, a.errw, sample.Options{Noise: noise, Seed: a.getenv("VISE_RUN_SEED"),
 				Fault: sample.Fault(fault), FaultTurn: faultTurn, EnvDelay: envDelay, Keep: keep, Modes: modes, Environ: a.env})
 		},
 	}

@@ -119,7 +119,7 @@ func (a *app) sessionsExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			to := a.out.w
+			var to io.Writer = a.out
 			if file != "" && file != "-" {
 				// Written beside its place and moved there, so that a failed export leaves no half file.
 				tmp, err := os.CreateTemp(filepath.Dir(a.path(file)), ".vise-export-*")

@@ -259,6 +259,9 @@ func (a *app) screen(name string, cfg *config.Config) tui.Config {
 	s := tui.Config{Project: name, AutoValidate: cfg.Validate.AutoIn(false) && cfg.Validate.Enabled && !cfg.Evaluate.ObserveOnly, Theme: cfg.UI.Theme, Keys: cfg.UI.Keys, FPS: cfg.UI.FPS, NoMouse: !cfg.UI.Mouse,
 		Linear: cfg.UI.Linear || a.linear, NoMotion: !cfg.UI.Motion, NoNotify: !cfg.UI.Notify, NoStatus: !cfg.UI.Status,
 		Env: env, In: a.in, Out: a.out.w, Err: a.errw}
+	if !tui.IsTerminalOut(a.out.w) {
+		s.Out = a.out // lines into a pipe: who stops reading them ends the workbench
+	}
 	if user := config.UserFile(a.env); user != "" {
 		s.ThemeDir = filepath.Join(filepath.Dir(user), "themes")
 	}
