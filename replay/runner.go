@@ -243,6 +243,9 @@ func (r *Runner) drive(ctx context.Context, p plan) (out ran, err error) {
 		if diverged != nil {
 			perr = diverged
 		}
+		if lost := gate.Lost(); perr == nil && lost != nil {
+			perr = &driver.Error{Kind: driver.ServerLost, Op: "turn " + strconv.Itoa(i), Err: lost}
+		}
 		out.info = known(r.Agent.told(session.Info()), gate)
 		if perr != nil {
 			// Our reason, not the agent's: one that we told to stop says "cancelled".

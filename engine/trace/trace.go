@@ -147,11 +147,11 @@ type Turn struct {
 }
 
 // CutShort reports that the turn did not end by itself: it was cancelled, ran out
-// of time, or its agent was gone. What it holds says nothing about how the agent
+// of time, or its agent or a tool server of it was gone. What it holds says nothing about how the agent
 // would have ended it.
 func (t Turn) CutShort() bool {
 	switch t.StopReason {
-	case "cancelled", "timeout", "idle_timeout", "agent_exited", "line_too_long", "output_limit", "protocol", "refused", "divergence", "budget", "error":
+	case "cancelled", "timeout", "idle_timeout", "agent_exited", "line_too_long", "output_limit", "protocol", "refused", "divergence", "budget", "tool_server", "error":
 		return true
 	}
 	return false

@@ -237,6 +237,7 @@ const (
 	Refused     Kind = "refused"       // the agent answered with an error
 	OverBudget  Kind = "budget"        // its model calls would cost more than budget.* allows
 	Divergence  Kind = "divergence"    // it asked its model what the recording does not hold
+	ServerLost  Kind = "tool_server"   // a tool server of its was gone when it called it: nothing of the agent's
 	Cancelled   Kind = "cancelled"     // the caller's context ended
 )
 

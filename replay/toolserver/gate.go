@@ -85,6 +85,7 @@ type Gate struct {
 	spans    []trace.Span
 	made     int
 	answered driver.Answered
+	lost     error
 }
 
 // line is a connection to a server.
@@ -150,6 +151,8 @@ func (g *Gate) connect(ctx context.Context, spec Spec) error {
 	}
 	view := mcp.NewServer(&mcp.Implementation{Name: spec.Name, Version: "1"}, &mcp.ServerOptions{Instructions: instructions,
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}})
+	tools := map[string]bool{}
+	view.AddReceivingMiddleware(g.unknown(spec.Name, tools))
 	n := 0
 	for tool, err := range session.Tools(began, nil) {
 		if err != nil {
@@ -163,6 +166,7 @@ func (g *Gate) connect(ctx context.Context, spec Spec) error {
 		}); err != nil {
 			return err
 		}
+		tools[tool.Name] = true
 	}
 	g.views[spec.Name] = view
 	return nil
@@ -252,6 +256,11 @@ func (g *Gate) call(ctx context.Context, l *line, tool string, asked *mcp.CallTo
 		arguments = json.RawMessage("{}")
 	}
 	result, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil && broken(err) {
+		err = g.lose(ctx, l, err)
+		g.end(at, driver.ByNobody, err.Error(), err) // no answer: a replay must not give it as one
+		return failed(err.Error())
+	}
 	if err != nil {
 		g.end(at, driver.ByServer, err.Error(), err)
 		return failed(err.Error())

@@ -47,6 +47,9 @@ func serveTools(marker string) {
 			switch {
 			case strings.Contains(args, "image"):
 				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte("png")}}}, nil
+			case strings.Contains(args, "die"):
+				fmt.Fprintln(os.Stderr, "Traceback: the table is gone")
+				os.Exit(3)
 			case strings.Contains(args, "wrong"):
 				return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no such order"}}}, nil
 			}
