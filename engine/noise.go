@@ -29,7 +29,8 @@ const turnsOfSession = 4
 // MeasureNoise measures how much scores scatter when nothing changes: the
 // evaluator's part by evaluating stored turns again, the agent's by running cases
 // again without any candidate. The result replaces the stored one: the gate in mode
-// auto goes by it. Errors: ErrNoAgent when runs are wanted and there is no agent.
+// auto goes by it. Errors: ErrNoAgent when runs are wanted and there is no agent, what
+// the first agent that does not start says; the stored result stays then.
 func (h *Harness) MeasureNoise(ctx context.Context, o NoiseOptions) (evidence.Measured, error) {
 	fail := func(err error) (evidence.Measured, error) {
 		return evidence.Measured{}, fmt.Errorf("measure noise: %w", err)

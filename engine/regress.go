@@ -36,6 +36,7 @@ type Regression struct {
 // regression. Where the offline evaluator scores, the means over all turns count beside
 // the last turn. The verifier takes part. A case of whose baseline a metric cannot be
 // scored or compared now is skipped, and the run is not clean. each is told of every result as it is known.
+// An agent that cannot be started ends the run with an error, and nothing is journalled or flagged.
 //
 // Active rules of which a case got worse are flagged: they stay in force, and the flag
 // falls when a later run shows the same cases unharmed.

@@ -34,8 +34,9 @@ type reran struct {
 }
 
 // rerun runs a job through the agent, stores the replay like any session and scores
-// it. Its error means that the context ended or the store failed; whatever else went
-// wrong is in skip. The caller holds alone.
+// it. Its error means that the context ended, the store failed, or the agent could not be
+// started at all, which the next run could not either; whatever else went wrong is in
+// skip. The caller holds alone.
 func (h *Harness) rerun(ctx context.Context, job evidence.Job) (reran, error) {
 	if h.replayer == nil {
 		return reran{}, ErrNoAgent
@@ -52,6 +53,9 @@ func (h *Harness) rerun(ctx context.Context, job evidence.Job) (reran, error) {
 		}
 	}
 	run.Error, _ = h.red.Text(run.Error)
+	if run.NotStarted() {
+		return reran{}, errors.New(guard.Line(run.Error, 300))
+	}
 	if err := h.keepRun(ctx, run); err != nil {
 		return reran{}, fmt.Errorf("keep the replay of case %s: %w", job.CaseID, err)
 	}

@@ -32,8 +32,8 @@ type ShrinkResult struct {
 // that a noisy agent does not shrink a case to nothing. runs bounds the agent runs.
 // The smaller case is stored beside the original.
 //
-// Errors: no such case, a win, a case without inputs, ErrNoAgent; a case that does not
-// fail any more is no error but has a Why.
+// Errors: no such case, a win, a case without inputs, ErrNoAgent, an agent that does not
+// start; a case that does not fail any more is no error but has a Why.
 func (h *Harness) ShrinkCase(ctx context.Context, id string, runs int, each func(kept int, fails bool)) (ShrinkResult, error) {
 	fail := func(err error) (ShrinkResult, error) {
 		return ShrinkResult{}, fmt.Errorf("shrink case %s: %w", id, err)

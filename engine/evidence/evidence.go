@@ -98,6 +98,10 @@ type Run struct {
 	Error          string `json:"error,omitempty"`
 }
 
+// NotStarted reports that the agent's program could not be started at all: the next run
+// could not start it either.
+func (r Run) NotStarted() bool { return r.Infrastructure == "start_failed" && len(r.Turns) == 0 }
+
 // CaseResult is one replayed case inside a verdict.
 type CaseResult struct {
 	CaseID string `json:"case_id"`

@@ -38,7 +38,7 @@ func (v *Validator) run(ctx context.Context, job evidence.Job, checks []string) 
 	if err != nil {
 		return outcome{}, err
 	}
-	if run.Infrastructure == "start_failed" && len(run.Turns) == 0 {
+	if run.NotStarted() {
 		said := run.Error
 		if v.Redactor != nil {
 			said, _ = v.Redactor.Text(said)
