@@ -87,5 +87,8 @@ func (p *rulesPane) item(r rule.Rule, selected bool) string {
 	if r.Status == rule.Retired {
 		role = style.Dim
 	}
+	if r.Author == rule.Person {
+		row.Put(style.Accent, "by a person  ")
+	}
 	return marked(row.Link(r.Link()), role, r.Text, p.find).Link("").String()
 }

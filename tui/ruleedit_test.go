@@ -47,7 +47,7 @@ func TestEditRule(t *testing.T) {
 	}
 	b.screenHas("your wording is candidate " + tag(r.ID))
 	b.press("z")
-	b.screenHas("by person", "from "+tag(was.ID))
+	b.screenHas("by person", "by a person  First look", "from "+tag(was.ID))
 	b.press("u")
 	if got := rules()[1].Status; got != rule.Retired {
 		t.Errorf("undone, it is %s", got)

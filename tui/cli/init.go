@@ -28,6 +28,7 @@ func (a *app) initCmd() *cobra.Command {
 			if len(args) > 0 && len(command) > 0 {
 				return usagef("init: the agent is given twice: by --agent and behind --")
 			}
+			named := len(command) > 0
 			command = append(command, args...)
 			if container {
 				if len(command) > 0 || force {
@@ -46,6 +47,15 @@ func (a *app) initCmd() *cobra.Command {
 			file := filepath.Join(dir, "vise.toml")
 			if driver != "" && driver != "acp" && driver != "exec" {
 				return usagef("init: --driver %s: give acp or exec", driver)
+			}
+			if named { // words behind -- are a command as it stands
+				_, preset := presets[command[0]]
+				switch preset = preset || command[0] == "custom"; {
+				case preset && len(command) > 1:
+					return usagef("init: %s is a preset and takes no further words; a command of your own comes behind --", command[0])
+				case preset && driver == "exec":
+					return usagef("init: %s is a preset for the Agent Client Protocol; a command for --driver exec comes behind --", command[0])
+				}
 			}
 			if err := writeProject(file, projectOptions(command, driver, a.getenv("HOME")), force); err != nil {
 				return err
@@ -76,6 +86,9 @@ func writeProject(file string, o config.ProjectOptions, force bool) error {
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
+		if at, err := os.Lstat(file); err == nil && !at.Mode().IsRegular() {
+			return fmt.Errorf("init: %s is no regular file; move it away first", file)
+		}
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
 	f, err := os.OpenFile(file, flags, 0o644)
