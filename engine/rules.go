@@ -136,6 +136,7 @@ func (h *Harness) EditRule(ctx context.Context, id, text, why string) (rule.Rule
 }
 
 func (h *Harness) moveRule(ctx context.Context, op, id string, move func(*rule.Rule) (event.Event, error)) error {
+	left := false
 	err := h.store.Update(ctx, func(tx *store.Tx) error {
 		r, ok, err := tx.Rule(id)
 		if err != nil {
@@ -151,10 +152,14 @@ func (h *Harness) moveRule(ctx context.Context, op, id string, move func(*rule.R
 		if err := tx.PutRule(r); err != nil {
 			return err
 		}
+		left = !r.Live()
 		return tx.Emit(e)
 	})
 	if err != nil {
 		return fmt.Errorf("%s rule: %w", op, err)
+	}
+	if left {
+		h.valid.Withdraw(id)
 	}
 	return nil
 }

@@ -30,9 +30,15 @@ func (v *Validator) candidate(ctx context.Context, id string, t turn, round *Rou
 		if err := v.started(ctx, id, "replay", attempts); err != nil {
 			return err
 		}
-		verdict, err = v.strategy(ctx, r, t)
+		tctx, end := v.test(ctx, id)
+		verdict, err = v.strategy(tctx, r, t)
+		withdrawn := errors.Is(context.Cause(tctx), errWithdrawn)
+		end()
 		if ctx.Err() != nil {
 			return fmt.Errorf("validate rule %s: %w", id, context.Cause(ctx))
+		}
+		if withdrawn {
+			return nil // no verdict, and the next rule's turn
 		}
 		var lost notStarted
 		if errors.As(err, &lost) {

@@ -121,9 +121,15 @@ func (v *Validator) retest(ctx context.Context, id string, t turn, round *Round)
 	w := &Validator{Store: v.Store, Config: v.Config, Replayer: v.Replayer, Score: v.Score, Redactor: v.Redactor, Process: v.Process,
 		Agent: v.Agent, Surroundings: v.Surroundings, EvaluatedBy: v.EvaluatedBy, replay: v.replay}
 	w.Config.Seed += int64(number+1) << 32
-	verdict, err := w.strategy(ctx, r, t)
+	tctx, end := v.test(ctx, id)
+	verdict, err := w.strategy(tctx, r, t)
+	withdrawn := errors.Is(context.Cause(tctx), errWithdrawn)
+	end()
 	if ctx.Err() != nil {
 		return fmt.Errorf("test rule %s again: %w", id, context.Cause(ctx))
+	}
+	if withdrawn {
+		return nil
 	}
 	var lost notStarted
 	if errors.As(err, &lost) {

@@ -77,6 +77,9 @@ type Validator struct {
 	once       sync.Once
 	// rounds counts the rounds that the last UntilIdle began; tests compare it.
 	rounds int
+	// tests are those under way, by their rules; Withdraw ends them.
+	mu    sync.Mutex
+	tests map[string]context.CancelCauseFunc
 }
 
 // Round is one pass over the candidates.
