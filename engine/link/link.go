@@ -120,6 +120,9 @@ func Parse(text string) (Link, error) {
 	if l.Line > 0 && l.Pane == "" {
 		return bad("a line needs a pane: ?pane=trace&line=%d", l.Line)
 	}
+	if n := len(l.String()); n > Max { // what is not escaped in it would be
+		return bad("it is %d bytes with everything escaped, more than %d", n, Max)
+	}
 	return l, nil
 }
 

@@ -46,6 +46,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("vise://session/s-1/turn/7?pane=trace&line=42")
 	f.Add("vise://episode/e%2F/step/3")
 	f.Add("vise://event/12")
+	f.Add("vise://episode/e%2F" + strings.Repeat("]", 1500)) // three times as long when it is escaped
 	f.Fuzz(func(t *testing.T, text string) {
 		l, err := Parse(text)
 		if err != nil {

@@ -52,6 +52,9 @@ func (b *Bench) proveTwice(ctx context.Context, r run.Run) (run.Run, error) {
 	if err != nil {
 		return r, err
 	}
+	if r.Proof != nil {
+		p = remembered(*r.Proof, p)
+	}
 	again := p.Verdict != run.Proven && p.Class == risk.Tests
 	if r, err = b.proved(ctx, r, p, again); err != nil || !again {
 		return r, err
@@ -62,6 +65,25 @@ func (b *Bench) proveTwice(ctx context.Context, r run.Run) (run.Run, error) {
 		return r, err
 	}
 	return b.proved(ctx, r, second(p, once), false)
+}
+
+// remembered is a proof that holds, with what failed in an earlier one of the same patch by
+// the same commands: proving again until chance is kind makes no patch steadier.
+func remembered(before, p run.Proof) run.Proof {
+	if !p.Passes() || before.PatchDigest != p.PatchDigest || before.PlanDigest != p.PlanDigest {
+		return p
+	}
+	switch {
+	case before.Flaky != "":
+		p.Flaky, p.FirstFailure, p.Repeated = before.Flaky, before.FirstFailure, before.Repeated
+		p.Reasons = append(p.Reasons, flakyCause(before.Flaky).Says())
+		if p.Verdict == run.Proven {
+			p.Class = risk.Flaky
+		}
+	case !before.Passes() && before.Class == risk.Tests:
+		return second(before, p)
+	}
+	return p
 }
 
 // proofCut stores that a proof was not made to its end.
