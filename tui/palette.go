@@ -6,6 +6,7 @@ import (
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
 
 	"vise/tui/action"
 	"vise/tui/style"
@@ -121,22 +122,22 @@ func (p *palette) filter() {
 		list = append(list, choice{Action: act})
 	}
 	list = append(list, p.signs...)
-	texts := make([]sought, len(list))
+	names := make([]string, len(list))
 	for i, c := range list {
-		texts[i] = newSought(c.text(), c.Title, alsoCalled[c.ID], string(c.ID)+" "+strings.Join(c.Keys, " "))
+		names[i] = c.Title + " " + string(c.ID) + " " + c.arg + " " + strings.Join(c.Keys, " ")
 	}
 	p.shown = nil
+	var rest []choice
 	low := strings.ToLower(q)
-	for _, i := range ranked(q, texts) {
-		p.shown = append(p.shown, list[i])
-	}
-	if len(p.shown) == 0 { // a key that is no word
-		for _, c := range list {
-			if slices.Contains(c.Keys, q) || strings.Contains(c.Title, q) {
-				p.shown = append(p.shown, c)
-			}
+	for _, m := range fuzzy.Find(q, names) {
+		// What begins with what is typed, or has a word that does, comes before the rest.
+		if strings.Contains(" "+strings.NewReplacer(".", " ", "_", " ", ":", " ").Replace(strings.ToLower(names[m.Index])), " "+low) {
+			p.shown = append(p.shown, list[m.Index])
+		} else {
+			rest = append(rest, list[m.Index])
 		}
 	}
+	p.shown = append(p.shown, rest...)
 	// What is a key itself comes first, since who presses one in the help asks what it
 	// does; then what is a command's whole name.
 	exact := func(c choice) int {

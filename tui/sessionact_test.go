@@ -197,8 +197,9 @@ func TestResumesExactly(t *testing.T) {
 
 // What a session is called counts before what it says.
 func TestPickRanksNamesFirst(t *testing.T) {
-	p := &sessionPick{input: newInput("torn"), list: []sessionRow{{Session: trace.Session{ID: "long-queue"}}, {Session: trace.Session{ID: "torn-blanket"}}, {Session: trace.Session{ID: "quiet"}}}}
-	p.texts = []sought{newSought("long-queue", "", "a long queue at the torn counter"), newSought("torn-blanket", "", "a blanket"), newSought("quiet", "", "nothing")}
+	p := &sessionPick{input: newInput("trn"), list: []sessionRow{{Session: trace.Session{ID: "long-queue"}}, {Session: trace.Session{ID: "torn-blanket"}}, {Session: trace.Session{ID: "quiet"}}}}
+	p.names = []string{" long-queue", " torn-blanket", " quiet"}
+	p.texts = []string{" long-queue a long queue at the trn counter", " torn-blanket a torn blanket", " quiet nothing"}
 	p.filter()
 	if len(p.shown) != 2 || p.list[p.shown[0]].ID != "torn-blanket" {
 		t.Errorf("shown %v", p.shown)

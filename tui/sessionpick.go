@@ -6,6 +6,7 @@ import (
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
 
 	"vise/engine/trace"
 	"vise/store"
@@ -20,7 +21,8 @@ const maxPicked = 10_000
 type sessionPick struct {
 	input textinput.Model
 	list  []sessionRow
-	texts []sought // what a session is called, its name and its id, and what else is known of it
+	texts []string // all that is searched
+	names []string // what a session is called: its name and its id
 	whole bool     // list has every session
 	shown []int
 	at    int
@@ -74,23 +76,42 @@ func (a *App) picked(m pickMsg) tea.Cmd {
 	}
 	p := &sessionPick{input: newInput(m.query), list: m.list, whole: m.whole}
 	for _, r := range m.list {
-		p.texts = append(p.texts, newSought(r.Name+" "+r.ID, strings.Join([]string{a.ctx.Names[r.ReplayOf], r.ReplayOf, r.Agent}, " "), r.Title))
+		p.names = append(p.names, strings.ToLower(r.Name+" "+r.ID))
+		p.texts = append(p.texts, strings.ToLower(strings.Join([]string{r.Name, a.ctx.Names[r.ReplayOf], r.ID, r.Title, r.Agent, r.ReplayOf}, " ")))
 	}
 	p.filter()
 	return a.openLate(p)
 }
 
-// filter keeps what matches, the best first (ranked).
+// filter keeps what matches, the best first: what is called so, what is called with these
+// letters in their order, what says so anywhere, what has the letters anywhere.
 func (p *sessionPick) filter() {
 	p.at, p.shown = 0, nil
-	q := strings.TrimSpace(p.input.Value())
+	q := strings.ToLower(strings.TrimSpace(p.input.Value()))
 	if q == "" {
 		for i := range p.list {
 			p.shown = append(p.shown, i)
 		}
 		return
 	}
-	p.shown = ranked(q, p.texts)
+	seen := map[int]bool{}
+	take := func(i int) {
+		if !seen[i] {
+			seen[i] = true
+			p.shown = append(p.shown, i)
+		}
+	}
+	for _, texts := range [][]string{p.names, p.texts} {
+		found := fuzzy.Find(q, texts)
+		for _, m := range found {
+			if strings.Contains(m.Str, q) {
+				take(m.Index)
+			}
+		}
+		for _, m := range found {
+			take(m.Index)
+		}
+	}
 }
 
 // Key implements overlay.
